@@ -1,0 +1,1 @@
+"""The ontology as arrays: taxonomies, ancestor closures, semantic distances and information content."""

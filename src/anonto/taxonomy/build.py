@@ -1,0 +1,222 @@
+"""From concepts and edges, as a reader found them, to a checked and reduced `Taxonomy`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonto.errors import CycleError, NoConceptsError
+from anonto.taxonomy import kernels
+from anonto.taxonomy.taxonomy import Provenance, Taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+    CompressedRows = tuple[NDArray[np.int64], NDArray[np.int32]]
+
+MAX_CYCLES_SHOWN = 5
+MAX_CYCLE_NODES_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a taxonomy is made of, with concepts addressed by their number."""
+
+    ids: tuple[str, ...]
+    labels: tuple[str, ...]
+    children: Numbers
+    """Of each edge, the number of the child."""
+    parents: Numbers
+    """Of each edge, the number of the parent; −1 where the source does not declare it."""
+    synonym_of: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    """Of each synonym, the number of its concept."""
+    synonyms: tuple[str, ...] = ()
+    alternative_ids: Mapping[str, str] = field(default_factory=dict)
+    obsolete: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class Draft:
+    """Collects concepts and edges by id while a text format is read, in any order."""
+
+    def __init__(self) -> None:
+        self._labels: dict[str, str] = {}
+        self._edges: list[tuple[str, str]] = []
+        self._synonyms: dict[str, dict[str, None]] = {}
+        self._alternative_ids: dict[str, str] = {}
+        self._obsolete: dict[str, str | None] = {}
+
+    def concept(self, concept: str, label: str = "") -> None:
+        """Declare a concept; the first label that is not empty stays."""
+        if not self._labels.get(concept):
+            self._labels[concept] = label
+
+    def edge(self, child: str, parent: str) -> None:
+        """Say that the child is a kind of the parent."""
+        self._edges.append((child, parent))
+
+    def synonym(self, concept: str, text: str) -> None:
+        """Give a concept another label."""
+        if text:
+            self._synonyms.setdefault(concept, {})[text] = None
+
+    def alternative(self, other: str, concept: str) -> None:
+        """Give a concept another id; the first concept that claims it keeps it."""
+        self._alternative_ids.setdefault(other, concept)
+
+    def obsolete(self, concept: str, replacement: str | None = None) -> None:
+        """Declare an id as no longer used."""
+        self._obsolete[concept] = replacement or self._obsolete.get(concept)
+
+    def finish(self, provenance: Provenance) -> Taxonomy:
+        """Number the concepts and build the taxonomy; obsolete ids are no concepts."""
+        ids = tuple(c for c in self._labels if c not in self._obsolete)
+        number = {concept: n for n, concept in enumerate(ids)}
+        edges = [(number[c], number.get(p, -1)) for c, p in self._edges if c in number]
+        endpoints = np.array(edges, dtype=np.int64).reshape(-1, 2)
+        synonyms = [
+            (n, text)
+            for n, concept in enumerate(ids)
+            for text in self._synonyms.get(concept, ())
+            if text != self._labels[concept]
+        ]
+        parts = Parts(
+            ids=ids,
+            labels=tuple(self._labels[concept] for concept in ids),
+            children=endpoints[:, 0],
+            parents=endpoints[:, 1],
+            synonym_of=np.array([n for n, _ in synonyms], dtype=np.int64),
+            synonyms=tuple(text for _, text in synonyms),
+            alternative_ids={o: c for o, c in self._alternative_ids.items() if c in number and o not in number},
+            obsolete=self._obsolete,
+        )
+        return build(parts, provenance)
+
+
+def build(parts: Parts, provenance: Provenance) -> Taxonomy:
+    """Check, reduce and freeze.
+
+    Edges to undeclared parents and repeated edges are kept out and counted; a cycle is refused; shortcuts past
+    another parent are removed.
+    """
+    n = len(parts.ids)
+    if n == 0:
+        raise NoConceptsError(provenance.source)
+    declared = parts.parents >= 0
+    pairs = np.sort(parts.children[declared] * n + parts.parents[declared])
+    pairs = pairs[np.diff(pairs, prepend=-1) != 0]
+    children, parents = pairs // n, pairs % n
+    parent_rows = _compress(children, parents, n)
+    child_rows = _compress(parents, children, n)
+    _, order = kernels.topological_depths(parent_rows[0], *child_rows)
+    if order.size < n:
+        raise _cycle_error(parts.ids, children, parents, provenance.source)
+    redundant = kernels.redundant_edges(*parent_rows)
+    if redundant.any():
+        children, parents = children[~redundant], parents[~redundant]
+        parent_rows = _compress(children, parents, n)
+        child_rows = _compress(parents, children, n)
+    depths, order = kernels.topological_depths(parent_rows[0], *child_rows)
+    synonym_order = np.argsort(parts.synonym_of, kind="stable")
+    n_roots = int(np.count_nonzero(np.diff(parent_rows[0]) == 0))
+    return Taxonomy(
+        ids=parts.ids,
+        labels=parts.labels,
+        parent_offsets=parent_rows[0],
+        parent_indices=parent_rows[1],
+        child_offsets=child_rows[0],
+        child_indices=child_rows[1],
+        depths=depths,
+        order=order,
+        synonym_offsets=_offsets(parts.synonym_of, n),
+        synonym_texts=_taken(parts.synonyms, synonym_order),
+        alternative_ids=parts.alternative_ids,
+        obsolete=parts.obsolete,
+        provenance=replace(
+            provenance,
+            edges_read=int(parts.children.size),
+            dangling_edges=int(np.count_nonzero(~declared)),
+            duplicate_edges=int(np.count_nonzero(declared) - pairs.size),
+            redundant_edges=int(np.count_nonzero(redundant)),
+            virtual_root=n_roots > 1,
+        ),
+    )
+
+
+def restrict(taxonomy: Taxonomy, kept: NDArray[np.bool_], root: str) -> Taxonomy:
+    """The part of a taxonomy below one concept; what its reader reported is kept."""
+    numbers = np.flatnonzero(kept)
+    new_number = np.full(len(taxonomy), -1, dtype=np.int64)
+    new_number[numbers] = np.arange(numbers.size)
+    children = np.repeat(np.arange(len(taxonomy)), np.diff(taxonomy.parent_offsets))
+    inside = kept[children] & kept[taxonomy.parent_indices]
+    synonym_of = np.repeat(np.arange(len(taxonomy)), np.diff(taxonomy.synonym_offsets))
+    kept_synonyms = np.flatnonzero(kept[synonym_of])
+    ids = _taken(taxonomy.ids, numbers)
+    inside_ids = frozenset(ids)
+    parts = Parts(
+        ids=ids,
+        labels=_taken(taxonomy.labels, numbers),
+        children=new_number[children[inside]],
+        parents=new_number[taxonomy.parent_indices[inside]],
+        synonym_of=new_number[synonym_of[kept_synonyms]],
+        synonyms=_taken(taxonomy.synonym_texts, kept_synonyms),
+        alternative_ids={o: c for o, c in taxonomy.alternative_ids.items() if c in inside_ids},
+        obsolete={o: c for o, c in taxonomy.obsolete.items() if c in inside_ids},
+    )
+    part = build(parts, taxonomy.provenance)
+    provenance = replace(taxonomy.provenance, restricted_to=root, virtual_root=False)
+    return replace(part, provenance=provenance)
+
+
+def _taken(texts: tuple[str, ...], numbers: NDArray[np.integer]) -> tuple[str, ...]:
+    return tuple(texts[n] for n in numbers.tolist())
+
+
+def _offsets(groups: Numbers, n: int) -> Numbers:
+    offsets = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(groups, minlength=n), out=offsets[1:])
+    return offsets
+
+
+def _compress(groups: Numbers, members: Numbers, n: int) -> CompressedRows:
+    by_group = np.argsort(groups, kind="stable")
+    return _offsets(groups, n), members[by_group].astype(np.int32)
+
+
+def _cycle_error(ids: tuple[str, ...], children: Numbers, parents: Numbers, source: str) -> CycleError:
+    """Name up to five cycles, one in each strongly connected component."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(ids)
+    graph = csr_array((np.ones(children.size, np.int8), (children, parents)), shape=(n, n))
+    _, component = connected_components(graph, directed=True, connection="strong")
+    inside = component[children] == component[parents]
+    on_cycle = np.unique(children[inside])
+    one_parent = {int(c): int(p) for c, p in zip(children[inside], parents[inside], strict=True)}
+    starts = _first_of_each(component[on_cycle], on_cycle)[:MAX_CYCLES_SHOWN]
+    cycles = [[ids[c] for c in _walk(start, one_parent)] for start in starts]
+    return CycleError(source, cycles, int(on_cycle.size))
+
+
+def _first_of_each(groups: NDArray[np.integer], members: Numbers) -> list[int]:
+    _, first = np.unique(groups, return_index=True)
+    return [int(members[f]) for f in sorted(first)]
+
+
+def _walk(start: int, one_parent: Mapping[int, int]) -> list[int]:
+    """Follow one parent each until a concept comes again; the walk from there on is a cycle."""
+    seen: dict[int, int] = {}
+    node = start
+    while node not in seen:
+        seen[node] = len(seen)
+        node = one_parent[node]
+    cycle = list(seen)[seen[node] :]
+    if len(cycle) > MAX_CYCLE_NODES_SHOWN:
+        cycle = cycle[:MAX_CYCLE_NODES_SHOWN]
+    return cycle

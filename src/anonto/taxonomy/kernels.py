@@ -1,0 +1,267 @@
+"""Compiled loops over a taxonomy's arrays: arrays in, arrays out.
+
+Parents and children come as compressed rows: the parents of concept ``c`` are
+``parent_indices[parent_offsets[c]:parent_offsets[c + 1]]``. A *closure* has, for each selected concept, its
+ancestors with the concept itself first, and beside each the length in edges of the shortest way up to it.
+
+The pair kernels take a closure of rows and one of columns whose ancestors are numbered alike, mark the ancestors
+of one row in a scratch array and walk the ancestors of each column through it. They release the interpreter's
+lock and share nothing, so that tiles may run in threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Matrix = NDArray[np.floating]
+
+UNMARKED = -1
+
+
+@njit(cache=True, nogil=True)
+def topological_depths(parent_offsets: Longs, child_offsets: Longs, child_indices: Ints) -> tuple[Ints, Ints]:
+    """Longest depth in nodes (roots 1) and an order with parents first; concepts on or below a cycle keep depth 0."""
+    n = parent_offsets.size - 1
+    waiting = np.empty(n, np.int32)
+    depths = np.zeros(n, np.int32)
+    order = np.empty(n, np.int32)
+    filled = 0
+    for c in range(n):
+        waiting[c] = parent_offsets[c + 1] - parent_offsets[c]
+        if waiting[c] == 0:
+            depths[c] = 1
+            order[filled] = c
+            filled += 1
+    longest = depths.copy()
+    done = 0
+    while done < filled:
+        c = order[done]
+        done += 1
+        for e in range(child_offsets[c], child_offsets[c + 1]):
+            child = child_indices[e]
+            longest[child] = max(longest[child], longest[c] + 1)
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                depths[child] = longest[child]
+                order[filled] = child
+                filled += 1
+    return depths, order[:filled]
+
+
+@njit(cache=True, nogil=True)
+def redundant_edges(parent_offsets: Longs, parent_indices: Ints) -> NDArray[np.bool_]:
+    """Which edges child → parent are shortcuts: the parent is also an ancestor of another parent of the child."""
+    n = parent_offsets.size - 1
+    redundant = np.zeros(parent_indices.size, np.bool_)
+    stamp = np.full(n, -1, np.int32)
+    stack = np.empty(n, np.int32)
+    for c in range(n):
+        first, last = parent_offsets[c], parent_offsets[c + 1]
+        if last - first < 2:
+            continue
+        height = 0
+        for e in range(first, last):
+            parent = parent_indices[e]
+            for f in range(parent_offsets[parent], parent_offsets[parent + 1]):
+                above = parent_indices[f]
+                if stamp[above] != c:
+                    stamp[above] = c
+                    stack[height] = above
+                    height += 1
+        while height > 0:
+            height -= 1
+            node = stack[height]
+            for f in range(parent_offsets[node], parent_offsets[node + 1]):
+                above = parent_indices[f]
+                if stamp[above] != c:
+                    stamp[above] = c
+                    stack[height] = above
+                    height += 1
+        for e in range(first, last):
+            redundant[e] = stamp[parent_indices[e]] == c
+    return redundant
+
+
+@njit(cache=True, nogil=True)
+def ancestor_closure(selection: Ints, parent_offsets: Longs, parent_indices: Ints) -> tuple[Longs, Ints, Ints]:
+    """Ancestors of each selected concept, nearest first, with the shortest way up in edges."""
+    n = parent_offsets.size - 1
+    offsets = np.zeros(selection.size + 1, np.int64)
+    ancestors = np.empty(max(16, selection.size * 8), np.int32)
+    paths = np.empty(ancestors.size, np.int32)
+    stamp = np.full(n, -1, np.int64)
+    filled = 0
+    for i in range(selection.size):
+        if filled + n > ancestors.size:
+            room = max(2 * ancestors.size, filled + n)
+            grown = np.empty(room, np.int32)
+            grown[:filled] = ancestors[:filled]
+            ancestors = grown
+            grown = np.empty(room, np.int32)
+            grown[:filled] = paths[:filled]
+            paths = grown
+        done = filled
+        ancestors[filled] = selection[i]
+        paths[filled] = 0
+        stamp[selection[i]] = i
+        filled += 1
+        while done < filled:
+            node = ancestors[done]
+            for e in range(parent_offsets[node], parent_offsets[node + 1]):
+                above = parent_indices[e]
+                if stamp[above] != i:
+                    stamp[above] = i
+                    ancestors[filled] = above
+                    paths[filled] = paths[done] + 1
+                    filled += 1
+            done += 1
+        offsets[i + 1] = filled
+    return offsets, ancestors[:filled].copy(), paths[:filled].copy()
+
+
+@njit(cache=True, nogil=True)
+def sums_over_ancestors(parent_offsets: Longs, parent_indices: Ints, weights: Floats) -> tuple[Floats, Ints]:
+    """For each concept the weights of itself and all below it, each counted once, and how many ancestors it has."""
+    n = parent_offsets.size - 1
+    below = np.zeros(n, np.float64)
+    ancestor_counts = np.zeros(n, np.int32)
+    stamp = np.full(n, -1, np.int32)
+    queue = np.empty(n, np.int32)
+    for c in range(n):
+        queue[0] = c
+        stamp[c] = c
+        filled = 1
+        done = 0
+        while done < filled:
+            node = queue[done]
+            done += 1
+            below[node] += weights[c]
+            for e in range(parent_offsets[node], parent_offsets[node + 1]):
+                above = parent_indices[e]
+                if stamp[above] != c:
+                    stamp[above] = c
+                    queue[filled] = above
+                    filled += 1
+        ancestor_counts[c] = filled
+    return below, ancestor_counts
+
+
+@njit(cache=True, nogil=True)
+def descendants_of(start: int, child_offsets: Longs, child_indices: Ints) -> NDArray[np.bool_]:
+    """Which concepts are the start or below it."""
+    n = child_offsets.size - 1
+    below = np.zeros(n, np.bool_)
+    stack = np.empty(n, np.int32)
+    stack[0] = start
+    below[start] = True
+    height = 1
+    while height > 0:
+        height -= 1
+        node = stack[height]
+        for e in range(child_offsets[node], child_offsets[node + 1]):
+            child = child_indices[e]
+            if not below[child]:
+                below[child] = True
+                stack[height] = child
+                height += 1
+    return below
+
+
+# ------------------------------------------------------------------------------------------------ pairs of concepts
+
+
+@njit(cache=True, nogil=True)
+def _mark(scratch: Ints, offsets: Longs, ancestors: Ints, paths: Ints, row: int) -> None:
+    for t in range(offsets[row], offsets[row + 1]):
+        scratch[ancestors[t]] = paths[t]
+
+
+@njit(cache=True, nogil=True)
+def _unmark(scratch: Ints, offsets: Longs, ancestors: Ints, row: int) -> None:
+    for t in range(offsets[row], offsets[row + 1]):
+        scratch[ancestors[t]] = UNMARKED
+
+
+@njit(cache=True, nogil=True)
+def closest_by_depth(
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], depths: Ints, out: Matrix
+) -> None:
+    """1 − max over common ancestors a of 2·depth(a) / (2·depth(a) + path + path'); 1 where none is common.
+
+    The best ancestor has the least way : depth; it is found in whole numbers, so equal distances are equal floats.
+    """
+    scratch = np.full(depths.size, UNMARKED, np.int32)
+    for i in range(rows[0].size - 1):
+        _mark(scratch, rows[0], rows[1], rows[2], i)
+        for j in range(columns[0].size - 1):
+            best_way, best_depth = np.int64(1), np.int64(0)
+            for t in range(columns[0][j], columns[0][j + 1]):
+                above = columns[1][t]
+                up = scratch[above]
+                if up != UNMARKED:
+                    way = np.int64(up) + columns[2][t]
+                    depth = np.int64(depths[above])
+                    if way * best_depth < best_way * depth:
+                        best_way, best_depth = way, depth
+            out[i, j] = best_way / (2 * best_depth + best_way)
+        _unmark(scratch, rows[0], rows[1], i)
+
+
+@njit(cache=True, nogil=True)
+def shortest_way(
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], n_ancestors: int, out: Matrix
+) -> None:
+    """Edges on the shortest way over a common ancestor; −1 where none is common."""
+    scratch = np.full(n_ancestors, UNMARKED, np.int32)
+    for i in range(rows[0].size - 1):
+        _mark(scratch, rows[0], rows[1], rows[2], i)
+        for j in range(columns[0].size - 1):
+            best = np.int32(UNMARKED)
+            for t in range(columns[0][j], columns[0][j + 1]):
+                up = scratch[columns[1][t]]
+                if up != UNMARKED:
+                    way = up + columns[2][t]
+                    if best == UNMARKED or way < best:
+                        best = way
+            out[i, j] = best
+        _unmark(scratch, rows[0], rows[1], i)
+
+
+@njit(cache=True, nogil=True)
+def common_ancestors(
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], n_ancestors: int, out: Matrix
+) -> None:
+    """How many ancestors two concepts share, themselves included."""
+    scratch = np.full(n_ancestors, UNMARKED, np.int32)
+    for i in range(rows[0].size - 1):
+        _mark(scratch, rows[0], rows[1], rows[2], i)
+        for j in range(columns[0].size - 1):
+            shared = 0
+            for t in range(columns[0][j], columns[0][j + 1]):
+                if scratch[columns[1][t]] != UNMARKED:
+                    shared += 1
+            out[i, j] = shared
+        _unmark(scratch, rows[0], rows[1], i)
+
+
+@njit(cache=True, nogil=True)
+def highest_common(
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], worth: Floats, out: Matrix
+) -> None:
+    """The largest worth of a common ancestor; −1 where none is common."""
+    scratch = np.full(worth.size, UNMARKED, np.int32)
+    for i in range(rows[0].size - 1):
+        _mark(scratch, rows[0], rows[1], rows[2], i)
+        for j in range(columns[0].size - 1):
+            best = -1.0
+            for t in range(columns[0][j], columns[0][j + 1]):
+                above = columns[1][t]
+                if scratch[above] != UNMARKED and worth[above] > best:
+                    best = worth[above]
+            out[i, j] = best
+        _unmark(scratch, rows[0], rows[1], i)

@@ -1,0 +1,101 @@
+"""A tile of concept pairs: what a measure may look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonto.errors import InternalError
+from anonto.taxonomy import kernels
+from anonto.taxonomy.closure import Closure, closure, renumbered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from anonto.taxonomy.taxonomy import Taxonomy
+
+    Floats = NDArray[np.float64]
+    Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    """Some concepts against some others, with the ancestors of all of them numbered alike."""
+
+    taxonomy: Taxonomy
+    rows: Closure
+    columns: Closure
+    row_numbers: Numbers
+    column_numbers: Numbers
+    ancestors: NDArray[np.int64]
+    """The concept behind each ancestor number of the two closures."""
+    content: Floats | None
+    """Information content of every concept of the taxonomy; only for measures that use it."""
+    facts: dict[str, float] = field(default_factory=dict)
+    """What holds for all tiles of the same pairs, found once."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the tile."""
+        return self.row_numbers.size, self.column_numbers.size
+
+    @property
+    def equal(self) -> NDArray[np.bool_]:
+        """Where both concepts are the same."""
+        return np.equal.outer(self.row_numbers, self.column_numbers)
+
+    def run(self, kernel: Callable[..., None], about_ancestors: object) -> Floats:
+        """Call a pair kernel on the tile."""
+        out = np.empty(self.shape)
+        n_rows, n_columns = self.shape
+        kernel(self.rows.rows(0, n_rows), self.columns.rows(0, n_columns), about_ancestors, out)
+        return out
+
+    def shared(self) -> Floats:
+        """|T(c) ∩ T(c′)|."""
+        return self.run(kernels.common_ancestors, self.ancestors.size)
+
+    def ways(self) -> Floats:
+        """Edges on the shortest way over a common ancestor; −1 where none is common."""
+        return self.run(kernels.shortest_way, self.ancestors.size)
+
+    def contents(self) -> tuple[Floats, Floats, Floats]:
+        """IC of the most informative common ancestor (−1 where none is common), of the rows, of the columns."""
+        content = self.contents_of_all()
+        common = self.run(kernels.highest_common, content[self.ancestors])
+        return common, content[self.row_numbers][:, None], content[self.column_numbers][None, :]
+
+    def contents_of_all(self) -> Floats:
+        """The information content of every concept of the taxonomy."""
+        if self.content is None:
+            raise InternalError("A measure of information was called without information content.")
+        return self.content
+
+    def tile(self, row: slice, column: slice) -> Pairs:
+        """A part of the pairs; the closures are shared, not copied."""
+        return replace(
+            self,
+            rows=Closure(*self.rows.rows(row.start, row.stop)),
+            columns=Closure(*self.columns.rows(column.start, column.stop)),
+            row_numbers=self.row_numbers[row],
+            column_numbers=self.column_numbers[column],
+        )
+
+
+def pairs_between(taxonomy: Taxonomy, rows: Numbers, columns: Numbers | None, content: Floats | None) -> Pairs:
+    """All pairs of rows and columns (or of rows alone), concepts given by number."""
+    selections = [rows] if columns is None else [rows, columns]
+    ancestors, closures = renumbered(len(taxonomy), *(closure(taxonomy, selection) for selection in selections))
+    return Pairs(
+        taxonomy=taxonomy,
+        rows=closures[0],
+        columns=closures[-1],
+        row_numbers=rows,
+        column_numbers=selections[-1],
+        ancestors=ancestors,
+        content=content,
+    )

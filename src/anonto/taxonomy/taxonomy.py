@@ -1,0 +1,307 @@
+"""An ontology's is-a hierarchy as frozen arrays.
+
+Concepts are numbered in the order of their file; the public methods speak of ids, the arrays of numbers. A taxonomy
+is a directed acyclic graph without shortcuts. It may have several roots: the virtual root above them is in no
+depth, no ancestor set and no length.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from anonto.errors import AbsentRootError, OutsideRootError, UnknownConceptError
+from anonto.taxonomy import kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+    from numpy.typing import DTypeLike, NDArray
+
+log = logging.getLogger(__name__)
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a taxonomy came from and what its reader did to it."""
+
+    source: str
+    """Name of the file or folder, without its path."""
+    format: str
+    sha256: str
+    version: str = ""
+    relations: tuple[str, ...] = ("is-a",)
+    edges_read: int = 0
+    duplicate_edges: int = 0
+    redundant_edges: int = 0
+    """Shortcuts to an ancestor of another parent, removed because they change shortest paths."""
+    dangling_edges: int = 0
+    """Edges to a parent that the source does not declare, or declares obsolete."""
+    isolated_concepts: int = 0
+    """Concepts with neither parent nor child that were dropped."""
+    virtual_root: bool = False
+    restricted_to: str | None = None
+    """The concept whose descendants alone were kept."""
+
+    @property
+    def edges_dropped(self) -> int:
+        """All edges that were read and are not in the taxonomy."""
+        return self.duplicate_edges + self.redundant_edges + self.dangling_edges
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Taxonomy:
+    """Concepts, their labels and their is-a relations. Build one with `anonto.read_ontology`."""
+
+    ids: tuple[str, ...]
+    labels: tuple[str, ...]
+    parent_offsets: NDArray[np.int64]
+    parent_indices: NDArray[np.int32]
+    child_offsets: NDArray[np.int64]
+    child_indices: NDArray[np.int32]
+    depths: NDArray[np.int32]
+    """Nodes on the longest way to a root; a root has 1."""
+    order: NDArray[np.int32]
+    """All concepts, parents before children."""
+    synonym_offsets: NDArray[np.int64]
+    synonym_texts: tuple[str, ...]
+    alternative_ids: Mapping[str, str] = field(default_factory=dict)
+    """Other ids of a concept → its id."""
+    obsolete: Mapping[str, str | None] = field(default_factory=dict)
+    """Ids that are no longer used → the id that replaces them, if one does."""
+    provenance: Provenance
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            getattr(self, name).setflags(write=False)
+
+    # ------------------------------------------------------------------------------------------ what it is
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, concept: object) -> bool:
+        return concept in self.index
+
+    def __repr__(self) -> str:
+        several = int(np.count_nonzero(np.diff(self.parent_offsets) > 1))
+        return (
+            f"<Taxonomy {self.name!r}: {len(self):,} concepts, {len(self.roots):,} root(s), "
+            f"depth {self.max_depth}, {several:,} with several parents>"
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of its source."""
+        return self.provenance.source
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Concept id → its number in the arrays."""
+        return {concept: number for number, concept in enumerate(self.ids)}
+
+    @cached_property
+    def roots(self) -> tuple[str, ...]:
+        """Concepts without a parent."""
+        return self._names(np.flatnonzero(np.diff(self.parent_offsets) == 0))
+
+    @cached_property
+    def max_depth(self) -> int:
+        """Nodes on the longest way from a concept to a root."""
+        return int(self.depths.max())
+
+    @cached_property
+    def is_tree(self) -> bool:
+        """Whether no concept has several parents."""
+        return bool((np.diff(self.parent_offsets) <= 1).all())
+
+    def number(self, concept: str) -> int:
+        """The number of a concept in the arrays."""
+        found = self.index.get(concept)
+        if found is None:
+            raise UnknownConceptError([concept], self.name)
+        return found
+
+    def numbers(self, concepts: Iterable[str]) -> NDArray[np.int32]:
+        """The numbers of several concepts in the arrays."""
+        index = self.index
+        wanted = list(concepts)
+        found = [index.get(concept, -1) for concept in wanted]
+        if -1 in found:
+            raise UnknownConceptError([c for c, n in zip(wanted, found, strict=True) if n < 0], self.name)
+        return np.array(found, dtype=np.int32)
+
+    # ------------------------------------------------------------------------------------------ one concept
+
+    def label(self, concept: str) -> str:
+        """The preferred label of a concept."""
+        return self.labels[self.number(concept)]
+
+    def synonyms(self, concept: str) -> tuple[str, ...]:
+        """The other labels of a concept."""
+        n = self.number(concept)
+        return self.synonym_texts[self.synonym_offsets[n] : self.synonym_offsets[n + 1]]
+
+    def parents(self, concept: str) -> tuple[str, ...]:
+        """The concepts one step above."""
+        n = self.number(concept)
+        return self._names(self.parent_indices[self.parent_offsets[n] : self.parent_offsets[n + 1]])
+
+    def children(self, concept: str) -> tuple[str, ...]:
+        """The concepts one step below."""
+        n = self.number(concept)
+        return self._names(self.child_indices[self.child_offsets[n] : self.child_offsets[n + 1]])
+
+    def ancestors(self, concept: str) -> frozenset[str]:
+        """The concept and all concepts above it."""
+        selection = np.array([self.number(concept)], dtype=np.int32)
+        _, above, _ = kernels.ancestor_closure(selection, self.parent_offsets, self.parent_indices)
+        return frozenset(self._names(above))
+
+    def descendants(self, concept: str) -> frozenset[str]:
+        """The concept and all concepts below it."""
+        return frozenset(self._names(np.flatnonzero(self._below(self.number(concept)))))
+
+    def depth(self, concept: str) -> int:
+        """Nodes on the longest way to a root; a root has 1."""
+        return int(self.depths[self.number(concept)])
+
+    # ------------------------------------------------------------------------------------------ several concepts
+
+    def least_common_subsumer(self, a: str, b: str, *others: str) -> str | None:
+        """The most specific concept that subsumes all those given; None if they share nothing.
+
+        Of several minimal common subsumers the deepest is taken; then the one with fewest descendants; then the
+        smallest id: the definition of Rodriguez-Garcia, Batet and Sánchez (2019) has no answer in that case.
+        """
+        return self._subsumer(self.numbers({a, b, *others}))
+
+    def distance(self, a: str, b: str, measure: str = "wu-palmer", **options: Any) -> float:
+        """The semantic distance of two concepts, 0 for equal ones and at most 1.
+
+        Options are those of `distances`.
+        """
+        return float(self.distances([a], [b], measure, **options)[0, 0])
+
+    def distances(
+        self,
+        ids: Sequence[str],
+        others: Sequence[str] | None = None,
+        measure: str = "wu-palmer",
+        *,
+        information_content: str = "sanchez",
+        counts: Mapping[str, int] | None = None,
+        dtype: DTypeLike = np.float64,
+    ) -> NDArray[Any]:
+        """Semantic distances of each of ``ids`` to each of ``others`` (by default of all pairs of ``ids``).
+
+        Args:
+            ids: Concept ids, one per row.
+            others: Concept ids, one per column.
+            measure: One of `anonto.MEASURES`.
+            information_content: For lin, resnik and jiang-conrath: ``"sanchez"``, ``"seco"`` or ``"data"``.
+            counts: Records per concept, for ``information_content="data"``.
+            dtype: ``float64`` or ``float32``.
+
+        Returns:
+            A matrix with a row for each of ``ids``.
+        """
+        from anonto.taxonomy.matrix import distance_matrix
+
+        rows = self.numbers(ids)
+        columns = None if others is None else self.numbers(others)
+        return distance_matrix(
+            self, rows, columns, measure, information_content=information_content, counts=counts, dtype=dtype
+        )
+
+    # ------------------------------------------------------------------------------------------ a part of it
+
+    def below(self, concept: str) -> Taxonomy:
+        """The taxonomy of a concept and all its descendants, with the concept as its root."""
+        if concept not in self:
+            raise AbsentRootError(self.name, self.roots)
+        if self.roots == (concept,):
+            return self
+        return self._restricted(self._below(self.number(concept)), concept)
+
+    def rooted(self, root: str, values: Iterable[str] = ()) -> Taxonomy:
+        """The taxonomy that a root policy asks for.
+
+        Args:
+            root: ``"ontology"`` (all of it), ``"lcs"`` (the least common subsumer of the values and all below it)
+                or a concept id (the declared domain).
+            values: The concepts in use; all must lie below a declared root.
+        """
+        if root == "ontology":
+            return self
+        if root == "lcs":
+            subsumer = self._subsumer(self.numbers(set(values)))
+            return self if subsumer is None else self.below(subsumer)
+        part = self.below(root)
+        outside = sorted(value for value in set(values) if value not in part)
+        if outside:
+            self.numbers(outside)
+            raise OutsideRootError(outside, root)
+        return part
+
+    # ------------------------------------------------------------------------------------------ inside
+
+    def remembered(self, key: Hashable, compute: Callable[[], Fact]) -> Fact:
+        """A fact that follows from the arrays alone, computed once."""
+        if key not in self._memory:
+            self._memory[key] = compute()
+        fact: Fact = self._memory[key]
+        return fact
+
+    @cached_property
+    def _memory(self) -> dict[Hashable, Any]:
+        return {}
+
+    def _names(self, numbers: NDArray[np.integer]) -> tuple[str, ...]:
+        ids = self.ids
+        return tuple(ids[n] for n in numbers.tolist())
+
+    def _below(self, number: int) -> NDArray[np.bool_]:
+        below: NDArray[np.bool_] = kernels.descendants_of(number, self.child_offsets, self.child_indices)
+        return below
+
+    def _subsumer(self, numbers: NDArray[np.int32]) -> str | None:
+        if numbers.size == 1:
+            return self.ids[int(numbers[0])]
+        _, above, _ = kernels.ancestor_closure(numbers, self.parent_offsets, self.parent_indices)
+        common = np.bincount(above, minlength=len(self)) == numbers.size
+        candidates = np.flatnonzero(common)
+        if candidates.size == 0:
+            return None
+        minimal = [n for n in candidates.tolist() if not common[self._children_of(n)].any()]
+        if len(minimal) > 1:
+            log.info("%d minimal common subsumers; took the deepest, narrowest, smallest id", len(minimal))
+        return self.ids[min(minimal, key=self._specificity)]
+
+    def _specificity(self, number: int) -> tuple[int, int, str]:
+        return (-int(self.depths[number]), int(np.count_nonzero(self._below(number))), self.ids[number])
+
+    def _children_of(self, number: int) -> NDArray[np.int32]:
+        return self.child_indices[self.child_offsets[number] : self.child_offsets[number + 1]]
+
+    def _restricted(self, kept: NDArray[np.bool_], concept: str) -> Taxonomy:
+        from anonto.taxonomy.build import restrict
+
+        return restrict(self, kept, concept)
+
+
+_ARRAYS = (
+    "parent_offsets",
+    "parent_indices",
+    "child_offsets",
+    "child_indices",
+    "depths",
+    "order",
+    "synonym_offsets",
+)
