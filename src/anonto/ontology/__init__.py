@@ -1,0 +1,1 @@
+"""Files to taxonomies, and cells to concepts."""

@@ -1,0 +1,110 @@
+"""Ontologies that can be used by name: those of installed packages and the examples of the papers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anonto.errors import MissingPackageError, UnknownOntologyError
+from anonto.ontology.read import read_ontology
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anonto.taxonomy.taxonomy import Taxonomy
+
+EXAMPLES = Path(__file__).parent / "examples"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """An ontology that has a name."""
+
+    name: str
+    title: str
+    origin: str
+    package: str = ""
+    """The package of the registry that carries it; empty when anonto does."""
+    extra: str = ""
+
+    @property
+    def available(self) -> bool:
+        """Whether its file is on this machine."""
+        return self.file() is not None
+
+    def file(self) -> Path | None:
+        """Its file, found without importing the package that carries it."""
+        if not self.package:
+            return EXAMPLES / f"{self.name}.csv"
+        spec = find_spec(self.package.replace("-", "_"))
+        folders = list(spec.submodule_search_locations or []) if spec else []
+        found = [path for folder in folders for path in Path(folder).rglob("*tabular*.xml")]
+        return max(found, key=lambda path: path.name) if found else None
+
+
+LISTED: Mapping[str, Listed] = {
+    one.name: one
+    for one in (
+        Listed(
+            name="icd10cm",
+            title="ICD-10-CM, diagnoses (US), with seventh characters",
+            origin="official tabular XML of CMS and NCHS, in the package simple-icd-10-cm",
+            package="simple-icd-10-cm",
+            extra="icd",
+        ),
+        Listed(
+            name="nervous-system",
+            title="Disorders of the nervous system: the example of the rank swapping paper",
+            origin="Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Figs. 1–4",
+        ),
+        Listed(
+            name="dementias",
+            title="Dementias and other diseases: the example of the marginality paper",
+            origin="Domingo-Ferrer, Sánchez, Rufian-Torrell, Information Sciences 242 (2013), Example 1",
+        ),
+        Listed(
+            name="illnesses",
+            title="Seven illnesses, for trying things out",
+            origin="made for the documentation",
+        ),
+    )
+}
+
+
+def ontology_names() -> tuple[str, ...]:
+    """The names that `anonto.read_ontology` takes besides paths."""
+    return tuple(LISTED)
+
+
+def open_ontology(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002 - the public name
+    root: str | None = None,
+) -> Taxonomy:
+    """Read an ontology from a file, a SNOMED CT release folder, or by a listed name.
+
+    Args:
+        path: A file (also gzipped), an RF2 folder, or one of `ontology_names`. A file of that name wins.
+        format: ``edge-csv``, ``level-csv``, ``obo``, ``owl``, ``skos``, ``rf2``, ``icd10cm`` or ``mesh``; by default it
+            is told from the content.
+        root: Keep this concept and its descendants only.
+
+    Returns:
+        The hierarchy as a `Taxonomy`.
+    """
+    name = os.fspath(path)
+    if Path(name).exists():
+        return read_ontology(path, format=format, root=root)
+    listed = LISTED.get(name)
+    if listed is not None:
+        file = listed.file()
+        if file is None:
+            raise MissingPackageError(f"The ontology {name!r}", listed.package, listed.extra)
+        return read_ontology(file, format=format, root=root)
+    if isinstance(path, str) and Path(name).name == name and not Path(name).suffix:
+        raise UnknownOntologyError(name, LISTED)
+    return read_ontology(path, format=format, root=root)
