@@ -1,0 +1,39 @@
+"""Statistics of nominal data by meaning: means, dispersions, marginality, dependence, distances of mixed records.
+
+Values are concept ids in any kind of column; None is missing. All are computed from the counts of distinct values (or
+distinct pairs): once these are counted, the number of records no longer matters.
+"""
+
+from anonto.stats.centre import semantic_mean, semantic_variance
+from anonto.stats.dependence import (
+    bias_corrected_distance_correlation,
+    distance_correlation,
+    distance_covariance,
+    distance_variance,
+)
+from anonto.stats.independence import IndependenceTest, independence_test
+from anonto.stats.marginality import (
+    marginality,
+    marginality_covariance,
+    marginality_covariance_matrix,
+    marginality_mean,
+    marginality_variance,
+)
+from anonto.stats.records import record_distances
+
+__all__ = [
+    "IndependenceTest",
+    "bias_corrected_distance_correlation",
+    "distance_correlation",
+    "distance_covariance",
+    "distance_variance",
+    "independence_test",
+    "marginality",
+    "marginality_covariance",
+    "marginality_covariance_matrix",
+    "marginality_mean",
+    "marginality_variance",
+    "record_distances",
+    "semantic_mean",
+    "semantic_variance",
+]

@@ -1,0 +1,44 @@
+"""Counting pairs of values: the only pass over the records that a dependence needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from anonto.table.columns import Column
+
+DENSE_CELLS = 1 << 24
+"""Contingency tables of up to this many cells are counted densely."""
+CHUNK = 1 << 22
+
+
+def joint_shares(a: Column, b: Column) -> NDArray[np.float64] | Any:
+    """The share of the records that each pair of values has, as a dense or a sparse table (values of a × of b)."""
+    shape = (len(a.values), len(b.values))
+    cells = shape[0] * shape[1]
+    if cells <= DENSE_CELLS:
+        return _dense(a.codes, b.codes, shape) / len(a)
+    table = coo_array(shape, dtype=np.float64).tocsr()
+    for start in range(0, len(a), CHUNK):
+        part = (a.codes[start : start + CHUNK], b.codes[start : start + CHUNK])
+        table = table + coo_array((np.ones(part[0].size), part), shape=shape).tocsr()
+    return table / len(a)
+
+
+def _dense(a: NDArray[np.int32], b: NDArray[np.int32], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Count in chunks: the pair numbers of all records at once would be larger than the columns themselves."""
+    counts = np.zeros(shape[0] * shape[1], dtype=np.int64)
+    chunk = max(CHUNK, counts.size)
+    for start in range(0, a.size, chunk):
+        pair = a[start : start + chunk].astype(np.int64)
+        pair *= shape[1]
+        pair += b[start : start + chunk]
+        counts += np.bincount(pair, minlength=counts.size)
+    return counts.reshape(shape)
