@@ -1,0 +1,85 @@
+"""The command ``anonto``: its subcommands, and the one place where errors become sentences and exit codes.
+
+Exit codes: 0 done, 2 the caller's mistake, 1 ours, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from anonto.cli.demo import demo
+from anonto.cli.match import match
+from anonto.cli.ontology import ontologies, ontology
+from anonto.cli.show import say_error, say_warning
+
+STOPPED = 130
+"""The exit code with which typer answers Ctrl-C."""
+
+app = typer.Typer(
+    name="anonto",
+    help="Anonymise tables about people by what their values mean.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(demo)
+app.command()(ontology)
+app.command()(ontologies)
+app.command()(match)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from anonto import __version__
+
+        typer.echo(f"anonto {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop."),
+    ] = False,
+) -> None:
+    """Anonymise tables about people by what their values mean."""
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; every failure ends in one sentence on standard error."""
+    from anonto.errors import InputError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = say_warning
+            app(arguments, prog_name="anonto")
+    except InputError as error:
+        say_error(str(error))
+        return 2
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
+        if code == STOPPED:
+            say_error("Stopped; nothing was left half-written.")
+        return code
+    except Exception as error:
+        if os.environ.get("ANONTO_DEBUG"):
+            raise
+        say_error(
+            f"anonto failed ({type(error).__name__}); this is our mistake: "
+            "set ANONTO_DEBUG=1 to see where, and report it."
+        )
+        return 1
+    return 0

@@ -1,0 +1,139 @@
+"""``anonto match``: how much of a column an ontology knows."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anonto.cli.ontology import FormatOption, JsonOption
+from anonto.cli.show import show_facts, show_json, show_table
+
+if TYPE_CHECKING:
+    from anonto.table.match import Matches
+
+VALUES_SHOWN = 20
+
+
+def match(
+    table: Annotated[str, typer.Argument(help="A CSV (also .gz) or Parquet file.")],
+    *,
+    column: Annotated[str, typer.Option("--column", "-c", help="The column to match.")],
+    ontology: Annotated[str, typer.Option("--ontology", "-o", help="A file, an RF2 folder, or a listed name.")],
+    format_name: FormatOption = None,
+    na: Annotated[
+        list[str] | None,
+        typer.Option("--na", help="A text that means missing, such as '?'; may be repeated."),
+    ] = None,
+    fuzzy: Annotated[
+        bool, typer.Option("--fuzzy", help="Place by likeness to a label what nothing else fits.")
+    ] = False,
+    values: Annotated[
+        bool,
+        typer.Option("--values", help="Also print values that did not match; they are data about people."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", help="Write value, concept, rule and suggestions of every distinct value as CSV."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Match the values of a column to the concepts of an ontology.
+
+    Example: `anonto match discharges.csv --column diag_1 --ontology icd9cm.csv --na '?'`
+    """
+    from anonto.ontology.catalogue import open_ontology
+    from anonto.table.files import read_text_column
+    from anonto.table.match import match as match_values
+
+    texts = read_text_column(table, column, tuple(na or ()))
+    matches = match_values(texts, open_ontology(ontology, format=format_name), fuzzy=fuzzy)
+    if output is not None:
+        _write(matches, output, force=force)
+    if as_json:
+        show_json({"column": column, **matches.summary(), **(_listing(matches) if values else {})})
+        return
+    _show(matches, column)
+    if values:
+        _show_values(matches)
+    elif matches.unmatched and output is None:
+        typer.echo("See them with --values, or write all to a file with --output.")
+
+
+def _show(matches: Matches, column: str) -> None:
+    summary = matches.summary()
+    unmatched, coverage = summary["unmatched"], summary["coverage"]
+    show_facts(
+        f"Column {column!r} in {summary['taxonomy']!r}",
+        [
+            ("cells", f"{summary['cells']:,} with a value, {summary['missing']:,} missing"),
+            ("distinct values", f"{summary['distinct']:,}"),
+            (
+                "coverage",
+                f"{coverage['cells']:.2%} of cells, {coverage['distinct']:.2%} of distinct values",
+            ),
+            *(
+                (f"by {rule}", f"{found['distinct']:,} distinct values, {found['cells']:,} cells")
+                for rule, found in summary["rules"].items()
+            ),
+            ("not matched", f"{unmatched['distinct']:,} distinct values, {unmatched['cells']:,} cells"),
+        ],
+    )
+
+
+def _show_values(matches: Matches) -> None:
+    rows = [
+        [value, f"{cells:,}", "; ".join(f"{s.concept} {s.label}" for s in matches.suggestions.get(value, ()))]
+        for value, cells in list(matches.unmatched.items())[:VALUES_SHOWN]
+    ]
+    if rows:
+        show_table(["not matched", "cells", "perhaps"], rows)
+    if len(matches.unmatched) > VALUES_SHOWN:
+        typer.echo(f"… and {len(matches.unmatched) - VALUES_SHOWN:,} more; write all to a file with --output.")
+    if matches.padded:
+        shown = list(matches.padded.items())[:VALUES_SHOWN]
+        show_table(["zeros restored", "concept"], [[value, concept] for value, concept in shown])
+
+
+def _listing(matches: Matches) -> dict[str, Any]:
+    return {
+        "not_matched": [
+            {
+                "value": value,
+                "cells": cells,
+                "suggestions": [
+                    {"concept": s.concept, "label": s.label, "likeness": s.likeness}
+                    for s in matches.suggestions.get(value, ())
+                ],
+            }
+            for value, cells in matches.unmatched.items()
+        ],
+        "leading_zeros": dict(matches.padded),
+    }
+
+
+def _write(matches: Matches, output: Path, *, force: bool) -> None:
+    """Write beside and rename, readable by the owner alone: the values are data about people."""
+    from anonto.errors import ExistingFileError, UnwritableFileError
+
+    if output.exists() and not force:
+        raise ExistingFileError(str(output))
+    beside = output.with_name(f".{output.name}.{os.getpid()}.part")
+    counts = dict(zip(matches.column.values, matches.column.counts.tolist(), strict=True))
+    try:
+        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["value", "cells", "concept", "rule", "suggestions"])
+            for value, placement in zip(matches.column.values, matches.placements, strict=True):
+                suggestions = "|".join(s.concept for s in matches.suggestions.get(value, ()))
+                placed = [placement.concept, placement.rule] if placement else ["", ""]
+                writer.writerow([value, counts[value], *placed, suggestions])
+        beside.replace(output)
+    except OSError as error:
+        raise UnwritableFileError(str(output), error.strerror or "unknown reason") from None
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,60 @@
+"""How the command line speaks: sentences on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def say_error(sentence: str) -> None:
+    """Say what went wrong."""
+    typer.secho(f"Error: {sentence}", fg=typer.colors.RED, err=True)
+
+
+def say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning of the package in one line; other libraries' warnings are not for the user."""
+    del filename, lineno, file, line
+    from anonto.errors import AnontoWarning
+
+    if issubclass(category, AnontoWarning):
+        typer.secho(f"Warning: {message}", fg=typer.colors.YELLOW, err=True)
+
+
+def show_json(data: Any) -> None:
+    """Print data for machines."""
+    typer.echo(json.dumps(data, ensure_ascii=False, indent=2))
+
+
+def show_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """Print a title and aligned pairs of words."""
+    rows = list(facts)
+    width = max((len(name) for name, _ in rows), default=0)
+    typer.secho(title, bold=True)
+    for name, fact in rows:
+        typer.echo(f"  {name:<{width}}  {fact}")
+
+
+def show_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table, wrapped to the terminal when there is one."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*header, box=SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    width = None if sys.stdout.isatty() else 200
+    Console(markup=False, highlight=False, width=width).print(table)
