@@ -314,7 +314,8 @@ class MissingColumnError(InputError):
 
     def __init__(self, name: str, table_columns: Collection[str]) -> None:
         super().__init__(
-            f"The table has no column {name!r}{near(name, table_columns)}; its columns are {listed(table_columns)}."
+            f"The table has no column {name!r}{near(name, table_columns)}; it has "
+            f"{counted(len(table_columns), 'column')}, and their names must stand in its first line."
         )
 
 

@@ -1,0 +1,261 @@
+"""The documentation is complete, its code runs and prints what it says, and its pages need no network."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import inspect
+import io
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import anonto
+from anonto import stats
+from anonto.cli.main import app, run
+from anonto.ontology.matching import RULES
+from anonto.ontology.sniff import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROJECT = Path(__file__).parents[2]
+DOCS = PROJECT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+PAGES_ABOUT_MEASURES = ("explanation/measures", "reference/measures", "how-to/choose-a-measure")
+COMMANDS = [
+    command.name or command.callback.__name__.replace("_", "-")
+    for command in app.registered_commands
+    if command.callback is not None
+]
+WITH_CODE = [
+    PROJECT / "README.md",
+    *(page for folder in ("tutorial", "how-to", "explanation") for page in sorted((DOCS / folder).glob("*.md"))),
+]
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n+```text\n(?P<output>.*?)^```$)?", re.DOTALL | re.MULTILINE)
+LISTED_FILE = re.compile(r"^`(?P<path>[^`]+)`\n:   .*?sha256 `(?P<sha256>[0-9a-f]{64})`", re.DOTALL | re.MULTILINE)
+
+needs_mkdocs = pytest.mark.skipif(
+    any(importlib.util.find_spec(name) is None for name in ("mkdocs", "material", "mkdocstrings", "latex2mathml")),
+    reason="the extra 'docs' is not installed",
+)
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(PROJECT).as_posix()
+
+
+# ------------------------------------------------------------------------------------------------ completeness
+
+
+@pytest.mark.parametrize("measure", anonto.MEASURES)
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in PAGES_ABOUT_MEASURES)])
+def test_every_measure_is_on_every_page_about_measures(measure: str, page: str) -> None:
+    assert f"`{measure}`" in (PROJECT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/formats.md"])
+def test_every_format_is_in_both_tables_of_formats(name: str, page: str) -> None:
+    assert f"| `{name}` |" in (PROJECT / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", anonto.__all__)
+def test_every_public_name_is_in_the_reference(name: str) -> None:
+    assert f"`anonto.{name}`" in (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+
+
+def test_the_heading_of_read_ontology_has_its_parameters() -> None:
+    parameters = list(inspect.signature(anonto.read_ontology).parameters)
+    page = (DOCS / "reference" / "taxonomy.md").read_text(encoding="utf-8")
+    heading = re.search(r"anonto\.read_ontology\((.*?)\)", page)
+    assert heading is not None
+    assert re.findall(r"\b([a-z]+)\b(?==|,|$)", heading[1]) == parameters
+
+
+@pytest.mark.parametrize("name", stats.__all__)
+def test_every_statistic_is_in_the_reference(name: str) -> None:
+    page = (DOCS / "reference" / "statistics.md").read_text(encoding="utf-8")
+    assert f"`stats.{name}`" in page
+    shown = page.partition("## Centre")[2]
+    assert re.search(rf"(- |[\[.] ?|, ){name}\b", shown), "its docstring is not shown"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_is_documented_by_its_own_help(command: str) -> None:
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    assert f"<!-- help of anonto {command} -->" in page
+    assert f"[`anonto {command}`]" in page
+
+
+def test_no_command_is_documented_that_does_not_exist() -> None:
+    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"<!-- help of anonto ([a-z-]+) -->", page)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_of_matching_is_explained(rule: str) -> None:
+    assert f"| `{rule}` |" in (DOCS / "how-to" / "match-a-column.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", anonto.ontology_names())
+def test_every_listed_ontology_is_mentioned(name: str) -> None:
+    assert name in TEXT
+
+
+def test_every_extra_is_in_the_readme() -> None:
+    declared = (PROJECT / "pyproject.toml").read_text(encoding="utf-8")
+    section = declared.split("[project.optional-dependencies]")[1].split("\n[")[0]
+    extras = re.findall(r"^(\w+) = \[", section, re.MULTILINE)
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert [extra for extra in extras if f"`{extra}`" not in readme] == []
+
+
+def test_the_readme_fits_a_short_read() -> None:
+    assert 80 <= len((PROJECT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
+
+
+def test_the_changelog_knows_this_version() -> None:
+    assert f"## [{anonto.__version__}]" in (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_files_of_real_data_are_those_described(data_folder: Path) -> None:
+    described = LISTED_FILE.findall((DOCS / "data.md").read_text(encoding="utf-8"))
+    assert described
+    hashes = {path: hashlib.sha256((data_folder / path).read_bytes()).hexdigest() for path, _ in described}
+    assert hashes == dict(described)
+
+
+# ------------------------------------------------------------------------------------------------ code
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_the_code_of_a_page_prints_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    blocks = list(BLOCK.finditer(text))
+    assert len(blocks) == len(re.findall(r"^```python\b", text, re.MULTILINE)), "a block that is not run"
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": page.stem}
+    for block in blocks:
+        line = text.count("\n", 0, block.start("code"))
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile("\n" * line + block["code"], page.name, "exec"), namespace)  # noqa: S102 - our own pages
+        assert printed.getvalue().rstrip() == (block["output"] or "").rstrip(), f"the block at line {line}"
+
+
+def test_the_health_card_in_the_readme_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["ontology", "nervous-system"]) == 0
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    card = re.search(r"`anonto ontology nervous-system` begins:\n\n```text\n(.*?)```", readme, re.DOTALL)
+    assert card is not None
+    assert capsys.readouterr().out.startswith(card[1])
+
+
+# ------------------------------------------------------------------------------------------------ pages
+
+
+LOADING = {
+    "script": ("src",),
+    "link": ("href",),
+    "img": ("src", "srcset"),
+    "iframe": ("src",),
+    "source": ("src", "srcset"),
+    "video": ("src", "poster"),
+    "audio": ("src",),
+    "embed": ("src",),
+    "object": ("data",),
+    "image": ("href", "xlink:href"),
+    "use": ("href", "xlink:href"),
+}
+
+
+class Assets(HTMLParser):
+    """Collects what a page loads when it is shown; links that a reader may follow are not of these."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        values = dict(attributes)
+        if tag == "link" and values.get("rel") in {"canonical", "prev", "next"}:
+            return
+        self.found += [value for name in LOADING.get(tag, ()) if (value := values.get(name))]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=PROJECT,
+        env=os.environ | nowhere | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def built_pages(site: Path) -> Iterator[tuple[str, str]]:
+    for page in sorted(site.rglob("*.html")):
+        yield page.relative_to(site).as_posix(), page.read_text(encoding="utf-8")
+
+
+@needs_mkdocs
+def test_every_page_is_built(site: Path) -> None:
+    built = {name for name, _ in built_pages(site)}
+    assert {page.relative_to(DOCS).with_suffix(".html").as_posix() for page in PAGES} <= built
+    assert not list(site.rglob("*.py"))
+
+
+@needs_mkdocs
+def test_no_page_loads_anything_from_elsewhere(site: Path) -> None:
+    outside = {}
+    for name, page in built_pages(site):
+        assets = Assets()
+        assets.feed(page)
+        far = [asset for asset in assets.found if re.match(r"(https?:)?//", asset)]
+        far += re.findall(r"(?:@import|url\()\s*[\"']?((?:https?:)?//[^\"')\s]+)", page)
+        if far:
+            outside[name] = far
+    assert outside == {}
+
+
+@needs_mkdocs
+def test_no_style_sheet_loads_anything_from_elsewhere(site: Path) -> None:
+    sheets = list(site.rglob("*.css"))
+    assert sheets
+    for sheet in sheets:
+        loaded = re.findall(r"(?:@import|url\()\s*[\"']?((?:https?:)?//[^\"')\s]+)", sheet.read_text(encoding="utf-8"))
+        assert loaded == [], sheet.name
+
+
+@needs_mkdocs
+def test_every_formula_became_mathml(site: Path) -> None:
+    pages = dict(built_pages(site))
+    left = [name for name, page in pages.items() if "arithmatex" in page or re.search(r"\$\$|<m[a-z]+>\\", page)]
+    assert left == []
+    for name in ("explanation/measures.html", "reference/measures.html", "reference/statistics.html"):
+        assert '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block">' in pages[name]
+
+
+@needs_mkdocs
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_the_help_of_every_command_is_shown(site: Path, command: str) -> None:
+    page = (site / "reference" / "command-line.html").read_text(encoding="utf-8")
+    assert f"Usage: anonto {command}".rstrip() in page
+    assert "help of anonto" not in page
