@@ -7,14 +7,30 @@ ontology, names of files, columns and parameters are not cells and may be named.
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
 
-class AnontoError(Exception):
+class _Sentence(Exception):  # noqa: N818 - the base of errors and warnings alike
+    """A message in one line that survives pickling, with what is known about the fault as attributes."""
+
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(one_line(sentence))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remade, (type(self), self.args), self.__dict__ or None
+
+
+def _remade(kind: type[_Sentence], args: tuple[object, ...]) -> _Sentence:
+    """An exception with its message, whatever its constructor asks for."""
+    return kind.__new__(kind, *args)
+
+
+class AnontoError(_Sentence):
     """Anything the package raises on purpose."""
 
 
@@ -26,11 +42,24 @@ class InternalError(AnontoError, RuntimeError):
     """Our own mistake: an invariant of the package does not hold. Exit code 1."""
 
 
-class AnontoWarning(UserWarning):
+class AnontoWarning(_Sentence, UserWarning):
     """Something the caller should know but that does not stop the work."""
 
 
 # ---------------------------------------------------------------------------------------------- wording helpers
+
+
+_UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def one_line(text: str) -> str:
+    """A text with its control characters, line ends and changes of direction spelt out."""
+    return _UNSHOWABLE.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def clipped(text: str, limit: int = 80) -> str:
+    """A text of a file, short enough to be quoted in a sentence."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -65,6 +94,13 @@ class MissingFileError(FileError):
         super().__init__(f"There is no file or folder {name!r}; check the path.")
 
 
+class NotAFolderError(FileError):
+    """A file where a folder was asked for."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is a file, not a folder; name a folder that holds ontologies.")
+
+
 class UnreadableFileError(FileError):
     """The operating system refuses to read the file."""
 
@@ -83,16 +119,32 @@ class BinaryFileError(FileError):
     """The file is not text."""
 
     def __init__(self, name: str, kind: str = "binary data") -> None:
-        super().__init__(f"{name!r} is not a text file (it looks like {kind}); give the ontology as text or .gz.")
+        super().__init__(f"{name!r} is not a text file (it looks like {kind}); give it as text, plain or in gzip.")
 
 
 class EncodingError(FileError):
     """The bytes are not in a character set that is read."""
 
-    def __init__(self, name: str, line: int) -> None:
+    def __init__(
+        self, name: str, line: int | None, encoding: str | None = None, *, other_encodings: bool = True
+    ) -> None:
+        if line is None:
+            super().__init__(
+                f"{name!r} declares the encoding {encoding!r}, which does not exist; save the file as UTF-8."
+            )
+            return
+        found = f"not {encoding}" if encoding else "neither UTF-8 nor UTF-16"
         super().__init__(
-            f"{name!r} is neither UTF-8 nor UTF-16: line {line:,} has a byte that is not text; save the file as UTF-8."
+            f"{name!r} is {found}: line {line:,} has a byte that is not text; save the file as UTF-8"
+            f"{' or give its encoding' if encoding and other_encodings else ''}."
         )
+
+
+class UnknownEncodingError(InputError):
+    """A character set that does not exist."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__(f"There is no encoding {encoding!r}; give one such as 'utf-8', 'utf-16' or 'windows-1252'.")
 
 
 class ExpansionError(FileError):
@@ -158,6 +210,83 @@ class ExistingFileError(FileError):
         super().__init__(f"{name!r} exists already; choose another name or add --force.")
 
 
+class UnknownSuffixError(FileError):
+    """An output whose name tells no format that is written."""
+
+    def __init__(self, name: str, known: Collection[str]) -> None:
+        super().__init__(f"{name!r} has no ending that tells its format; end it in one of {listed(known, 20)}.")
+
+
+class RaggedRecordsError(FileError):
+    """Records with more or fewer cells than the header has names."""
+
+    def __init__(self, name: str, n_ragged: int, first_line: int, n_columns: int) -> None:
+        what = counted(n_ragged, "record that does not have", "records that do not have")
+        super().__init__(
+            f"{name!r} has {what} {counted(n_columns, 'cell')} as its header, the first at line {first_line:,}; "
+            "quote cells that contain the delimiter, or give the right delimiter."
+        )
+        self.line = first_line
+
+
+class UnnamedColumnsError(FileError):
+    """Columns without a name."""
+
+    def __init__(self, name: str, positions: Collection[int]) -> None:
+        what = counted(len(positions), "column")
+        super().__init__(
+            f"{name!r} has {what} without a name (number {listed(str(n) for n in positions)}); name every column "
+            "in the first record."
+        )
+
+
+class MissingSheetError(FileError):
+    """A sheet that the workbook does not have."""
+
+    def __init__(self, name: str, sheet: str, sheets: Collection[str]) -> None:
+        super().__init__(
+            f"{name!r} has no sheet {sheet!r}{near(sheet, sheets)}; its sheets are {listed(repr(s) for s in sheets)}."
+        )
+
+
+class UnholdableColumnsError(InputError):
+    """Columns that the output's format cannot hold."""
+
+    def __init__(self, name: str, format_name: str, columns: Collection[str], fault: str) -> None:
+        verb = "holds" if len(columns) == 1 else "hold"
+        super().__init__(
+            f"{counted(len(columns), 'column')} cannot be written to {name!r}: {listed(repr(c) for c in columns)} "
+            f"{verb} {fault}, which {format_name} does not know; drop them or write Parquet."
+        )
+
+
+class UnholdableNamesError(InputError):
+    """Column names that the output's format does not allow."""
+
+    def __init__(self, name: str, format_name: str, rule: str) -> None:
+        super().__init__(
+            f"{name!r} cannot be written: a column name is not allowed in {format_name} ({rule}); rename the column "
+            "or choose another format."
+        )
+
+
+class TableTooLargeError(InputError):
+    """More records or columns than the output's format can hold."""
+
+    def __init__(self, name: str, format_name: str, n_records: int, n_columns: int) -> None:
+        super().__init__(
+            f"{counted(n_records, 'record')} of {counted(n_columns, 'column')} do not fit into {name!r}: "
+            f"{format_name} is too small for them; write Parquet or CSV."
+        )
+
+
+class SameFileError(FileError):
+    """An output that would overwrite an input or another output."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The output {name!r} is also an input or another output; give each its own name.")
+
+
 class MissingPackageError(InputError):
     """An optional dependency is needed and absent."""
 
@@ -172,12 +301,19 @@ class CycleError(FileError):
     """Concepts that are their own ancestors."""
 
     def __init__(self, name: str, cycles: Sequence[Sequence[str]], total_nodes: int) -> None:
-        shown = "; ".join(" → ".join([*cycle, cycle[0]]) for cycle in cycles)
+        shown = "; ".join(_around(cycle) for cycle in cycles)
         super().__init__(
             f"The is-a relations of {name!r} form a cycle through {counted(total_nodes, 'concept')}: {shown}; "
             "remove one edge of each cycle."
         )
         self.cycles = tuple(tuple(cycle) for cycle in cycles)
+
+
+def _around(cycle: Sequence[str], limit: int = 12) -> str:
+    """'a → b → a': a cycle that says how much of it is left out."""
+    more = len(cycle) - limit
+    left_out = [f"… ({more:,} more)"] if more > 0 else []
+    return " → ".join([*(clipped(concept) for concept in cycle[:limit]), *left_out, clipped(cycle[0])])
 
 
 class UnknownOntologyError(InputError):
@@ -205,10 +341,11 @@ class UnknownConceptError(InputError):
 class AbsentRootError(InputError):
     """The root that was asked for is not in the taxonomy."""
 
-    def __init__(self, taxonomy: str, roots: Sequence[str]) -> None:
+    def __init__(self, taxonomy: str, roots: Sequence[str], policies: Sequence[str] = ()) -> None:
+        wanted = " or ".join(filter(None, [", ".join(repr(policy) for policy in policies), "a concept id"]))
         super().__init__(
-            f"The root asked for is no concept of taxonomy {taxonomy!r}; give 'ontology', 'lcs' or a concept id "
-            f"(its own roots: {listed(roots, 3)})."
+            f"The root asked for is no concept of taxonomy {taxonomy!r}; give {wanted} "
+            f"(its own roots: {listed([clipped(root) for root in roots], 3)})."
         )
 
 
@@ -285,6 +422,77 @@ class ColumnTypeError(InputError):
         )
 
 
+class InexactNumbersError(InputError):
+    """Floating-point numbers that may stand for several whole numbers."""
+
+    def __init__(self, cells: int) -> None:
+        what = counted(cells, "cell holds a floating-point number", "cells hold floating-point numbers")
+        super().__init__(
+            f"{what} of 2^53 or more, where whole numbers are no longer exact: ids would become other ids; "
+            "read them as text."
+        )
+        self.cells = cells
+
+
+class NotUnicodeError(InputError):
+    """Text that no file can hold."""
+
+    def __init__(self, cells: int) -> None:
+        what = counted(cells, "cell holds", "cells hold")
+        super().__init__(
+            f"{what} half of a character (a lone surrogate); read the table again with its right encoding."
+        )
+        self.cells = cells
+
+
+class TableTypeError(InputError):
+    """Something that is not a table."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(f"A {found} is not a table; give a path or a pandas, polars or pyarrow table.")
+
+
+class DuplicateColumnError(InputError):
+    """Several columns of the same name."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            f"The table has more than one column named {listed([repr(name) for name in names])}; "
+            "give every column its own name."
+        )
+
+
+class MissingCellsError(InputError):
+    """Missing cells where the plan refuses them."""
+
+    def __init__(self, column: str, cells: int) -> None:
+        super().__init__(
+            f"Column {column!r} has {counted(cells, 'missing cell')} and its plan says missing = 'refuse'; "
+            "fill them, or set missing = 'keep' or 'drop'."
+        )
+
+
+class UnknownMethodError(InputError):
+    """A method that does not exist."""
+
+    def __init__(self, name: object, known: Collection[str]) -> None:
+        super().__init__(f"There is no method {name!r}{near(str(name), known)}; known are {listed(known)}.")
+
+
+class PlanError(InputError):
+    """A plan that contradicts itself or the table."""
+
+    def __init__(self, fault: str, remedy: str) -> None:
+        super().__init__(f"{fault}; {remedy}.")
+
+
+class TomlError(FileError):
+    """A plan file that is not TOML."""
+
+    def __init__(self, name: str, fault: str) -> None:
+        super().__init__(f"{name!r} is not valid TOML: {fault}; mend the line.")
+
+
 class NotNumericError(InputError):
     """Cells of a numeric column that are no finite numbers. The cells are on ``values``."""
 
@@ -326,6 +534,13 @@ class ParameterError(InputError):
         super().__init__(f"{name} must be {must}; got {got!r}.")
 
 
+class TaxonomyTypeError(ParameterError):
+    """Something else where a taxonomy is needed."""
+
+    def __init__(self, found: object) -> None:
+        super().__init__("tax", "a Taxonomy; read it with anonto.read_ontology", type(found).__name__)
+
+
 class UnknownKeyError(InputError):
     """A key that a plan does not know."""
 
@@ -334,6 +549,33 @@ class UnknownKeyError(InputError):
 
 
 # ---------------------------------------------------------------------------------------------- warnings
+
+
+class WindowWarning(AnontoWarning):
+    """A k that reaches past the table."""
+
+    def __init__(self, k: int, n_records: int) -> None:
+        used = max(n_records - 1, 1)
+        super().__init__(f"k = {k:,} is not below the {counted(n_records, 'record')}; {used:,} was used.")
+
+
+class ReleasedAsIsWarning(AnontoWarning):
+    """Columns that leave unmasked though nobody may have meant it."""
+
+    def __init__(self, unnamed: Sequence[str], unmasked: Sequence[str]) -> None:
+        parts = []
+        if unnamed:
+            parts.append(f"released as they are because the plan does not name them: {listed(unnamed)}")
+        if unmasked:
+            parts.append(f"quasi-identifiers that no step masks: {listed(unmasked)}")
+        super().__init__("; ".join(parts).capitalize() + ".")
+
+
+class GuessableSeedWarning(AnontoWarning):
+    """A seed that can be found by trying."""
+
+    def __init__(self) -> None:
+        super().__init__("The seed is short and can be guessed; whoever finds it can undo the masking: leave it out.")
 
 
 class NegativeRadicandWarning(AnontoWarning):
@@ -345,3 +587,35 @@ class NegativeRadicandWarning(AnontoWarning):
             "values (possible on a taxonomy where concepts have several parents); the measure 'ancestor' always is."
         )
         self.radicand = radicand
+
+
+class AssumedEncodingWarning(AnontoWarning):
+    """A text file whose bytes do not tell their character set."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is not UTF-8 and was read as Windows-1252; give its encoding if that is wrong.")
+
+
+class ReplacedEncodingWarning(AnontoWarning):
+    """A cell that the table's own character set cannot hold."""
+
+    def __init__(self, name: str, encoding: str) -> None:
+        super().__init__(f"{name!r} was written as UTF-8 with a byte order mark: {encoding} cannot hold every cell.")
+
+
+class LostLabelsWarning(AnontoWarning):
+    """Labels that the output's format cannot hold."""
+
+    def __init__(self, name: str, format_name: str, n_columns: int) -> None:
+        lost = f"the labels and missing codes of {counted(n_columns, 'column')} are not in it"
+        super().__init__(f"{name!r} was written as {format_name}, which has no value labels: {lost}.")
+
+
+class LostRecordsWarning(AnontoWarning):
+    """Records at the end of a worksheet that have no value at all."""
+
+    def __init__(self, name: str, n_records: int) -> None:
+        super().__init__(
+            f"The last {counted(n_records, 'record')} of {name!r} {'has' if n_records == 1 else 'have'} no value; "
+            "Excel does not keep such records, write CSV or Parquet to keep them."
+        )

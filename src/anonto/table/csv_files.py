@@ -1,0 +1,176 @@
+"""CSV files: every cell is text, comes back as it was, and goes out in the dialect it came in.
+
+An unquoted empty cell is missing, a quoted one is an empty text. A blank line is a missing cell in a table of one
+column and nothing in any other. A last column without a name and without a value is a delimiter too many.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import warnings
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from anonto.errors import (
+    EmptyFileError,
+    MalformedFileError,
+    RaggedRecordsError,
+    ReplacedEncodingWarning,
+)
+from anonto.ontology.source import GZIP_MAGIC, file_sha256, opened, read_unpacked
+from anonto.table.csv_text import (
+    DELIMITERS,
+    MARKS,
+    as_utf_8,
+    checked_delimiter,
+    detected_delimiter,
+    unused_byte,
+)
+from anonto.table.holding import flat_columns
+from anonto.table.table import Dialect, Origin, Table, refuse_bad_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+    from typing import IO
+
+    import polars as pl
+
+    from anonto.table.kernels import Bytes, Longs
+
+RECORDS_AT_A_TIME = 200_000
+TAB_ENDINGS = (".tsv", ".tab", ".tsv.gz", ".tab.gz")
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+def read_csv(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
+    """Read a CSV file, plain or in gzip; what is not given is detected."""
+    content, found_encoding, has_mark = as_utf_8(read_unpacked(path), path.name, encoding)
+    if not content or content.isspace():
+        raise EmptyFileError(path.name)
+    data = np.frombuffer(content, np.uint8)
+    found = checked_delimiter(delimiter) if delimiter is not None else detected_delimiter(data)
+    separator = ord(found) if found else unused_byte(content)
+    facts = _checked_facts(data, separator, path.name)
+    dialect = Dialect(
+        delimiter=found or ",",
+        encoding=found_encoding,
+        has_mark=has_mark,
+        line_ending=_line_ending(facts),
+        is_packed=_is_packed(path),
+    )
+    frame = _frame(content, data, separator, facts, path.name)
+    return Table(frame, Origin(name=path.name, format="csv", sha256=file_sha256(path), dialect=dialect))
+
+
+def _is_packed(path: Path) -> bool:
+    with opened(path) as file:
+        return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+
+
+def _checked_facts(data: Bytes, separator: int, name: str) -> Longs:
+    from anonto.table import kernels
+
+    facts = kernels.scan_records(data, separator)
+    if line := int(facts[kernels.UNCLOSED_LINE]):
+        raise MalformedFileError(name, "CSV", "the quote that opens there is never closed", line)
+    if line := int(facts[kernels.OVERFULL_LINE]):
+        raise MalformedFileError(name, "CSV", "text follows a closing quote; double the quotes inside a cell", line)
+    if n_ragged := int(facts[kernels.N_RAGGED]):
+        first_line, n_columns = int(facts[kernels.RAGGED_LINE]), int(facts[kernels.N_COLUMNS])
+        raise RaggedRecordsError(name, n_ragged, first_line, n_columns)
+    return facts
+
+
+def _line_ending(facts: Longs) -> str:
+    from anonto.table.kernels import N_BOTH, N_LINE_FEEDS, N_RETURNS
+
+    by_ending = {"\n": facts[N_LINE_FEEDS], "\r\n": facts[N_BOTH], "\r": facts[N_RETURNS]}
+    return max(by_ending, key=lambda ending: int(by_ending[ending]))
+
+
+def _frame(content: bytes, data: Bytes, separator: int, facts: Longs, name: str) -> pl.DataFrame:
+    import polars as pl
+
+    from anonto.table import kernels
+
+    header = content[int(facts[kernels.HEADER_START]) : int(facts[kernels.HEADER_END])].decode()
+    names = next(csv.reader(io.StringIO(header, newline=""), delimiter=chr(separator)))
+    is_one_column = len(names) == 1
+    is_odd = facts[kernels.N_STRAY_QUOTES] or facts[kernels.N_RETURNS] or facts[kernels.N_LEADING_BLANK]
+    if is_odd or (facts[kernels.N_BLANK] and not is_one_column):
+        strays = int(facts[kernels.N_STRAY_QUOTES])
+        content = kernels.canonical_records(data, separator, strays, is_one_column).tobytes()
+    try:
+        frame = pl.read_csv(content, separator=chr(separator), infer_schema=False)
+    except pl.exceptions.PolarsError:
+        raise MalformedFileError(name, "CSV", "its records cannot be told apart") from None
+    expected = int(facts[kernels.N_RECORDS]) + (int(facts[kernels.N_BLANK]) if is_one_column else 0)
+    if frame.shape != (expected, len(names)):
+        raise MalformedFileError(name, "CSV", "its records cannot be told apart")
+    if len(names) > 1 and not names[-1] and frame.to_series(-1).null_count() == frame.height:
+        names, frame = names[:-1], frame.drop(frame.columns[-1])
+    refuse_bad_names(names, name)
+    frame.columns = names
+    return frame
+
+
+# ---------------------------------------------------------------------------------------------- writing
+
+
+def write_csv(table: Table, path: Path, name: str) -> None:
+    """Write a table to a path in its own dialect, or in the common one; ``name`` is what the file will be called."""
+    dialect = table.origin.dialect or Dialect()
+    if name.lower().endswith(TAB_ENDINGS):
+        dialect = replace(dialect, delimiter="\t")
+    frame = flat_columns(table.frame, name, "CSV")
+    is_packed = name.lower().endswith(".gz")
+    try:
+        _write(frame, path, dialect, is_packed=is_packed)
+    except UnicodeEncodeError:
+        warnings.warn(ReplacedEncodingWarning(name, dialect.encoding), stacklevel=2)
+        _write(frame, path, replace(dialect, encoding="utf-8", has_mark=True), is_packed=is_packed)
+
+
+def _write(frame: pl.DataFrame, path: Path, dialect: Dialect, *, is_packed: bool) -> None:
+    header = _header(frame.columns, dialect)
+    with _sink(path, is_packed=is_packed) as file:
+        if dialect.has_mark:
+            file.write(MARKS.get(dialect.encoding, b""))
+        file.write(header.encode(dialect.encoding))
+        if dialect.encoding == "utf-8" and not is_packed:
+            file.flush()
+            _write_records(frame, dialect, file)
+            return
+        for part in frame.iter_slices(RECORDS_AT_A_TIME):
+            text = io.BytesIO()
+            _write_records(part, dialect, text)
+            written = text.getvalue()
+            file.write(written if dialect.encoding == "utf-8" else written.decode().encode(dialect.encoding))
+
+
+def _write_records(frame: pl.DataFrame, dialect: Dialect, file: IO[bytes]) -> None:
+    frame.write_csv(file, include_header=False, separator=dialect.delimiter, line_terminator=dialect.line_ending)
+
+
+def _header(names: Sequence[str], dialect: Dialect) -> str:
+    """The first line; a name with any usual delimiter is quoted, so that none is mistaken for the file's own."""
+    special = {*DELIMITERS, dialect.delimiter, *'"\r\n'}
+    quoted = ['"' + name.replace('"', '""') + '"' if special & set(name) else name for name in names]
+    return dialect.delimiter.join(quoted) + dialect.line_ending
+
+
+@contextmanager
+def _sink(path: Path, *, is_packed: bool) -> Iterator[IO[bytes]]:
+    with path.open("wb") as file:
+        if not is_packed:
+            yield file
+            return
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)

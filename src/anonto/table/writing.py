@@ -1,0 +1,83 @@
+"""Tables to files: the format by the output's ending, the dialect and the labels by where the table came from."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anonto.errors import LostLabelsWarning, UnknownSuffixError
+from anonto.table.beside import written_beside
+
+if TYPE_CHECKING:
+    import os
+
+    from anonto.table.table import Table, TableFormat
+
+ENDINGS: dict[str, TableFormat] = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "csv",
+    ".tsv.gz": "csv",
+    ".txt": "csv",
+    ".txt.gz": "csv",
+    ".tab": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "excel",
+    ".sav": "spss",
+    ".zsav": "spss",
+    ".dta": "stata",
+    ".xpt": "sas",
+}
+_SPOKEN = {"csv": "CSV", "parquet": "Parquet", "excel": "Excel", "spss": "SPSS", "stata": "Stata", "sas": "SAS XPORT"}
+
+
+def write_table(table: Table, path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Write a table; its file appears under its name when it is whole, or not at all.
+
+    Args:
+        table: The table. Its origin gives the dialect or the labels where the output is of the same format.
+        path: The output; its ending tells the format.
+        force: Whether an existing file is replaced.
+    """
+    output = Path(path)
+    found = output_format(output)
+    with written_beside(output, force=force) as beside:
+        _write(table, found, beside, output.name)
+    _warn_of_lost_labels(table, found, output.name)
+
+
+def output_format(path: str | os.PathLike[str]) -> TableFormat:
+    """The format that a file's ending asks for."""
+    name = Path(path).name
+    ending = next((e for e in sorted(ENDINGS, key=len, reverse=True) if name.lower().endswith(e)), None)
+    if ending is None:
+        raise UnknownSuffixError(name, ENDINGS)
+    return ENDINGS[ending]
+
+
+def _write(table: Table, found: TableFormat, beside: Path, name: str) -> None:
+    if found == "csv":
+        from anonto.table.csv_files import write_csv
+
+        write_csv(table, beside, name)
+    elif found == "parquet":
+        from anonto.table.parquet_files import write_parquet
+
+        write_parquet(table, beside, name)
+    elif found == "excel":
+        from anonto.table.excel_files import write_excel
+
+        write_excel(table, beside, name)
+    else:
+        from anonto.table.stat_writing import write_stat
+
+        write_stat(table, found, beside, name)
+
+
+def _warn_of_lost_labels(table: Table, found: TableFormat, name: str) -> None:
+    labels = table.origin.labels
+    if labels is None or found == table.origin.format != "sas":
+        return
+    if n_labelled := len(labels.labelled(table.frame.columns)):
+        warnings.warn(LostLabelsWarning(name, _SPOKEN[found], n_labelled), stacklevel=3)

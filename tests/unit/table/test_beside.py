@@ -1,0 +1,169 @@
+"""A file appears under its name whole or not at all, whatever ends the writing."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from anonto.errors import ExistingFileError, UnwritableFileError
+from anonto.table.beside import written_beside
+from anonto.table.reading import read_table
+
+ENDLESS_WRITER = """
+import sys
+import polars as pl
+from anonto.table.table import Origin, Table
+from anonto.table.writing import write_table
+path, n = sys.argv[1], int(sys.argv[2])
+table = Table(pl.DataFrame({"a": [str(i % 997) for i in range(n)], "b": [str(i) for i in range(n)]}),
+              Origin(name="t", format="csv"))
+print("ready", flush=True)
+while True:
+    write_table(table, path, force=True)
+"""
+
+WRITER_ON_A_FULL_DISK = """
+import resource, sys
+import numpy as np
+import polars as pl
+from anonto.errors import UnwritableFileError
+from anonto.table.table import Origin, Table
+from anonto.table.writing import write_table
+rng = np.random.default_rng(0)
+frame = pl.DataFrame({"a": rng.random(20_000), "s": rng.integers(0, 10**12, 20_000).astype(str)})
+resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+try:
+    write_table(Table(frame, Origin(name="t", format="memory")), sys.argv[1])
+except UnwritableFileError as error:
+    print(error)
+    sys.exit(2)
+"""
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def fail_in_the_middle(target: Path, error: type[BaseException]) -> None:
+    with written_beside(target) as beside:
+        beside.write_text("half")
+        raise error
+
+
+def test_the_file_appears_after_the_block(tmp_path):
+    target = tmp_path / "out.csv.gz"
+    with written_beside(target) as beside:
+        beside.write_bytes(b"x")
+        assert not target.exists()
+        assert beside.parent == tmp_path
+        assert beside.name.startswith(".")
+        assert beside.suffixes == [".csv", ".gz"]
+    assert target.read_bytes() == b"x"
+    assert names_in(tmp_path) == ["out.csv.gz"]
+
+
+def test_the_mode_holds_from_the_first_moment(tmp_path):
+    with written_beside(tmp_path / "out", mode=0o600) as beside:
+        assert stat.S_IMODE(beside.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_exception_leaves_nothing_and_the_old_file(tmp_path, error):
+    (tmp_path / "out").write_text("old")
+    with pytest.raises(error):
+        fail_in_the_middle(tmp_path / "out", error)
+    assert (tmp_path / "out").read_text() == "old"
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_an_existing_file_is_kept_before_the_work_and_after_it(tmp_path):
+    target = tmp_path / "out"
+    with pytest.raises(ExistingFileError), written_beside(target, force=False):
+        target.write_text("someone else's")
+    assert target.read_text() == "someone else's"
+    with pytest.raises(ExistingFileError), written_beside(target, force=False):
+        pytest.fail("the work was begun")
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_a_link_is_written_through(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    with written_beside(tmp_path / "link") as beside:
+        beside.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+@pytest.mark.parametrize("name", ["none/out.csv", "folder", "file/out.csv", "x" * 300, "nul\x00byte", "pipe"])
+def test_a_place_that_cannot_be_written_is_one_sentence(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UnwritableFileError, match="cannot be written"), written_beside(tmp_path / name) as beside:
+        beside.write_text("x")
+    assert names_in(tmp_path) == ["file", "folder", "pipe"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError("No space left on device (os error 28)"),
+        pl.exceptions.ComputeError("underlying IO error: No space left on device (os error 28)"),
+        RuntimeError("[Errno 28] No space left on device"),
+    ],
+)
+def test_a_full_disk_is_told_however_a_library_spells_it(tmp_path, error):
+    with pytest.raises(UnwritableFileError, match="No space left on device"), written_beside(tmp_path / "out"):
+        raise error
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.xlsx", "t.sav", "t.zsav", "t.dta", "t.xpt"])
+def test_a_disk_that_fills_up_in_the_middle_leaves_no_file(tmp_path, name):
+    run = subprocess.run(
+        [sys.executable, "-c", WRITER_ON_A_FULL_DISK, str(tmp_path / name)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 2, run.stderr
+    assert "cannot be written" in run.stdout
+    assert len(run.stdout.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_a_kill_at_any_moment_leaves_the_whole_file_or_none(tmp_path, name):
+    target = tmp_path / name
+    moments = random.Random(7)
+    n_records = 200_000
+    for trial in range(20):
+        command = [sys.executable, "-c", ENDLESS_WRITER, str(target), str(n_records)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
+            assert writer.stdout.readline() == "ready\n"
+            time.sleep(moments.random() * (0.03 if trial % 2 else 0.15))
+            writer.send_signal(signal.SIGKILL)
+        if target.exists():
+            assert read_table(target).frame.height == n_records
+            target.unlink()
+    for left in tmp_path.iterdir():
+        assert left.name.startswith(".anonto-")
+
+
+def test_a_read_only_folder_is_one_sentence(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(UnwritableFileError, match="Read-only file system"), written_beside(Path(tmp_path / "out")):
+        pytest.fail("the work was begun")
