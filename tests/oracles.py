@@ -195,3 +195,51 @@ def record_distance(
             pair = (x[column] - y[column]) ** 2 / 2
         total += pair / variance if variance else 0.0
     return math.sqrt(total)
+
+
+# ------------------------------------------------------------------------------------------------ swapping
+
+
+def swap_value(
+    interval: Sequence[int],
+    ref: int,
+    original: Sequence[int],
+    masked: list[int],
+    unswapped: list[bool],
+    rng: np.random.Generator,
+) -> None:
+    """Lines 14–25 of Algorithm 1: exchange with a random unswapped record of the interval, if there is one."""
+    candidates = [j for j in interval if unswapped[j]]
+    if candidates:
+        j = candidates[int(rng.integers(len(candidates)))]
+        masked[ref], masked[j] = original[j], original[ref]
+        unswapped[j] = False
+    unswapped[ref] = False
+
+
+def window_swap(original: Sequence[int], order: Sequence[int], k: int, rng: np.random.Generator) -> list[int]:
+    """The loop of Algorithm 1 over records in a given order."""
+    n = len(original)
+    masked, unswapped = list(original), [True] * n
+    for i in range(n):
+        if unswapped[order[i]]:
+            swap_value(
+                [order[j] for j in range(i + 1, min(i + k, n - 1) + 1)], order[i], original, masked, unswapped, rng
+            )
+    return masked
+
+
+def random_swap(original: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """A random perfect matching of the records; with an odd number one stays."""
+    masked = list(original)
+    rows = [int(row) for row in rng.permutation(len(original))]
+    for a, b in zip(rows[0::2], rows[1::2], strict=False):
+        masked[a], masked[b] = original[b], original[a]
+    return masked
+
+
+def frequency_swap(original: Sequence[int], k: int, rng: np.random.Generator) -> list[int]:
+    """Order by the frequency of the value, equal values together, groups of equal frequency in random order."""
+    tie = {value: float(rng.random()) for value in sorted(set(original))}
+    order = sorted(range(len(original)), key=lambda i: (original.count(original[i]), tie[original[i]], i))
+    return window_swap(original, order, k, rng)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from anonto.errors import AnontoError, AnontoWarning, InputError
     from anonto.ontology.catalogue import ontology_names
     from anonto.ontology.catalogue import open_ontology as read_ontology
+    from anonto.plan import Plan
+    from anonto.release import Release
+    from anonto.run import mask
     from anonto.table.match import Matches, match
     from anonto.taxonomy.distance import MEASURES
     from anonto.taxonomy.taxonomy import Taxonomy
@@ -26,6 +29,9 @@ _HOMES = {
     "MEASURES": ("anonto.taxonomy.distance", "MEASURES"),
     "Matches": ("anonto.table.match", "Matches"),
     "Taxonomy": ("anonto.taxonomy.taxonomy", "Taxonomy"),
+    "Plan": ("anonto.plan", "Plan"),
+    "Release": ("anonto.release", "Release"),
+    "mask": ("anonto.run", "mask"),
     "match": ("anonto.table.match", "match"),
     "ontology_names": ("anonto.ontology.catalogue", "ontology_names"),
     "read_ontology": ("anonto.ontology.catalogue", "open_ontology"),
@@ -37,7 +43,10 @@ __all__ = [
     "AnontoWarning",
     "InputError",
     "Matches",
+    "Plan",
+    "Release",
     "Taxonomy",
+    "mask",
     "match",
     "ontology_names",
     "read_ontology",

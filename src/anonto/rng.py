@@ -16,6 +16,7 @@ import numpy as np
 
 from anonto import rng_kernels
 from anonto.errors import ParameterError
+from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 SEED_BITS = 128
 GUESSABLE_BITS = 64
 """A seed with fewer bits can be found by trying."""
+
+ROWS_AT_ONCE = 1 << 20
 
 SHUFFLED_UP_TO = 1 << 12
 """Permutations of up to this many elements are drawn as shuffled tables, larger ones are Feistel networks."""
@@ -80,17 +83,12 @@ class KeyedPermutations:
     the smallest rectangle that holds them.
     """
 
-    key: np.uint64
-    sizes: NDArray[np.int64]
-    table_offsets: NDArray[np.int64]
-    """Where the table of each group starts; −1 for groups without one."""
-    table: NDArray[np.int32]
+    arrays: rng_kernels.Permutations
+    """As the kernels take them."""
 
     def __call__(self, groups: NDArray[np.int32], positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where the permutation of its group sends each position."""
-        sent: NDArray[np.int64] = rng_kernels.permute(
-            self.key, self.sizes, self.table_offsets, self.table, groups, positions
-        )
+        sent: NDArray[np.int64] = rng_kernels.permute(self.arrays, groups, positions)
         return sent
 
 
@@ -101,10 +99,18 @@ def keyed_permutations(seed: Seed, name: str, sizes: NDArray[np.int64]) -> Keyed
     offsets[small] = np.cumsum(sizes[small]) - sizes[small]
     table = np.empty(int(sizes[small].sum()), dtype=np.int32)
     rng_kernels.shuffle_tables(seed.stream(name, "tables"), sizes, offsets, table)
-    return KeyedPermutations(seed.key(name, "rounds"), sizes, offsets, table)
+    widths, heights = rng_kernels.rectangles(sizes)
+    return KeyedPermutations((seed.key(name, "rounds"), sizes, widths, heights, offsets, table))
 
 
-def row_order(seed: Seed, name: str, n_rows: int) -> NDArray[np.int64]:
+def row_order(seed: Seed, name: str, n_rows: int) -> NDArray[np.int32] | NDArray[np.int64]:
     """A keyed permutation of all row numbers: which row stands at each place."""
-    whole = keyed_permutations(seed, name, np.array([n_rows], dtype=np.int64))
-    return whole(np.zeros(n_rows, dtype=np.int32), np.arange(n_rows, dtype=np.int64))
+    arrays = keyed_permutations(seed, name, np.array([n_rows], dtype=np.int64)).arrays
+    order: NDArray[np.int32] | NDArray[np.int64]
+    order = np.empty(n_rows, np.int32) if n_rows < 1 << 31 else np.empty(n_rows, np.int64)
+
+    def fill(part: slice) -> None:
+        order[part] = rng_kernels.permute_group(arrays, 0, part.start, part.stop)
+
+    in_threads(fill, slices(0, n_rows, ROWS_AT_ONCE))
+    return order

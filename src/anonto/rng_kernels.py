@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
 
-ROUNDS = 8
-"""Of the Feistel network; four already make it hard to tell from a random permutation."""
+DOUBLE_ROUNDS = 3
+"""Of the Feistel network; two already make it hard to tell from a random permutation."""
+
+Permutations = tuple[np.uint64, Longs, Longs, Longs, Longs, Ints]
+"""Key, sizes, widths, heights, offsets of the tables and the tables of several groups."""
 
 _LOW = np.uint64(0xFFFFFFFF)
 _MULTIPLIER_0 = np.uint64(0xD2511F53)
@@ -21,6 +24,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _32 = np.uint64(32)
+_ONE = np.uint64(1)
+_HALF = np.uint64(1 << 63)
 
 
 @njit(cache=True, nogil=True)
@@ -56,51 +61,85 @@ def mixed(x: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def feistel(key: np.uint64, size: np.int64, position: np.int64) -> np.int64:
+def feistel(key: np.uint64, size: np.int64, width: np.int64, height: np.int64, position: np.int64) -> np.int64:
     """Where a keyed permutation of 0 … size − 1 sends a position.
 
-    The position is a place in a rectangle of `width` columns; rounds add to the column a hash of the row and the other
+    The position is a place in a rectangle of width × height; rounds add to the column a hash of the row and the other
     way round, which can be undone and so is a permutation; places outside the size are sent on until one is inside.
     """
-    width = np.uint64(np.int64(np.ceil(np.sqrt(np.float64(size)))))
-    height = (np.uint64(size) + width - np.uint64(1)) // width
+    wide, high = np.uint64(width), np.uint64(height)
+    per_row = 1.0 / np.float64(width)
     place = np.uint64(position)
     while True:
-        row, column = place // width, place % width
-        for r in range(ROUNDS):
-            salt = key + np.uint64(r + 1) * _GOLDEN
-            if r % 2 == 0:
-                column += ((mixed(salt ^ mixed(row + salt)) >> _32) * width) >> _32
-                if column >= width:
-                    column -= width
-            else:
-                row += ((mixed(salt ^ mixed(column + salt)) >> _32) * height) >> _32
-                if row >= height:
-                    row -= height
-        place = row * width + column
+        row = np.uint64(np.float64(place) * per_row)
+        column = place - row * wide
+        if column > _HALF:
+            row -= _ONE
+            column += wide
+        elif column >= wide:
+            row += _ONE
+            column -= wide
+        salt = key
+        for _ in range(DOUBLE_ROUNDS):
+            salt += _GOLDEN
+            column += ((mixed(row ^ salt) >> _32) * wide) >> _32
+            if column >= wide:
+                column -= wide
+            salt += _GOLDEN
+            row += ((mixed(column ^ salt) >> _32) * high) >> _32
+            if row >= high:
+                row -= high
+        place = row * wide + column
         if place < np.uint64(size):
             return np.int64(place)
 
 
 @njit(cache=True, nogil=True)
-def sent(
-    key: np.uint64, size: np.int64, table_offset: np.int64, table: Ints, group: np.int64, position: np.int64
-) -> np.int64:
-    """Where the permutation of one group sends a position: by its table or, without one, by its network."""
-    if table_offset >= 0:
-        return np.int64(table[table_offset + position])
-    return feistel(mixed(key + np.uint64(group) * _GOLDEN), size, position)
+def rectangles(sizes: Longs) -> tuple[Longs, Longs]:
+    """For each size the width and height of the smallest nearly square rectangle that holds it."""
+    widths = np.empty(sizes.size, np.int64)
+    heights = np.empty(sizes.size, np.int64)
+    for g in range(sizes.size):
+        width = max(np.int64(1), np.int64(np.ceil(np.sqrt(np.float64(sizes[g])))))
+        widths[g] = width
+        heights[g] = max(np.int64(1), np.int64((sizes[g] + width - 1) // width))
+    return widths, heights
 
 
 @njit(cache=True, nogil=True)
-def permute(
-    key: np.uint64, sizes: Longs, table_offsets: Longs, table: Ints, groups: Ints, positions: Longs
-) -> Longs:
-    """Where the permutation of its group sends each position."""
+def key_of_group(key: np.uint64, group: int) -> np.uint64:
+    """A key of its own for the network of a group."""
+    return mixed(key + np.uint64(group) * _GOLDEN)
+
+
+@njit(cache=True, nogil=True)
+def permute(permutations: Permutations, groups: Ints, positions: Longs) -> Longs:
+    """Where the permutation of its group sends each position: by its table or, without one, by its network."""
+    key, sizes, widths, heights, table_offsets, table = permutations
     out = np.empty(positions.size, np.int64)
     for i in range(positions.size):
         g = groups[i]
-        out[i] = sent(key, sizes[g], table_offsets[g], table, g, positions[i])
+        if table_offsets[g] >= 0:
+            out[i] = table[table_offsets[g] + positions[i]]
+        else:
+            out[i] = feistel(key_of_group(key, g), sizes[g], widths[g], heights[g], positions[i])
+    return out
+
+
+@njit(cache=True, nogil=True)
+def permute_group(permutations: Permutations, group: int, first: int, last: int) -> Longs:
+    """Where the permutation of a group sends the positions first … last − 1."""
+    key, sizes, widths, heights, table_offsets, table = permutations
+    out = np.empty(last - first, np.int64)
+    if table_offsets[group] >= 0:
+        start = table_offsets[group]
+        for i in range(first, last):
+            out[i - first] = table[start + i]
+        return out
+    own_key = key_of_group(key, group)
+    size, width, height = sizes[group], widths[group], heights[group]
+    for i in range(first, last):
+        out[i - first] = feistel(own_key, size, width, height, np.int64(i))
     return out
 
 

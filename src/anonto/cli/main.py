@@ -13,8 +13,11 @@ from typing import Annotated
 import typer
 
 from anonto.cli.demo import demo
+from anonto.cli.init import init
+from anonto.cli.mask import mask
 from anonto.cli.match import match
 from anonto.cli.ontology import ontologies, ontology
+from anonto.cli.profile import profile
 from anonto.cli.show import say_error, say_warning
 
 STOPPED = 130
@@ -29,9 +32,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(demo)
+app.command()(init)
 app.command()(ontology)
 app.command()(ontologies)
 app.command()(match)
+app.command()(profile)
+app.command()(mask)
 
 
 def _show_version(asked: bool) -> None:
@@ -60,11 +66,12 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run the command line; every failure ends in one sentence on standard error."""
-    from anonto.errors import InputError
+    from anonto.errors import AnontoWarning, InputError
 
     try:
         with warnings.catch_warnings():
             warnings.showwarning = say_warning
+            warnings.simplefilter("always", AnontoWarning)
             app(arguments, prog_name="anonto")
     except InputError as error:
         say_error(str(error))

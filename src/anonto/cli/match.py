@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,7 +36,11 @@ def match(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", help="Write value, concept, rule and suggestions of every distinct value as CSV."),
+        typer.Option(
+            "--output",
+            help="Write value, concept and rule of every distinct value as CSV, with suggestions for the 1,000 most "
+            "frequent that did not match.",
+        ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     as_json: JsonOption = False,
@@ -46,12 +49,15 @@ def match(
 
     Example: `anonto match discharges.csv --column diag_1 --ontology icd9cm.csv --na '?'`
     """
+    from anonto.errors import AllMissingError
     from anonto.ontology.catalogue import open_ontology
     from anonto.table.files import read_text_column
     from anonto.table.match import match as match_values
 
     texts = read_text_column(table, column, tuple(na or ()))
     matches = match_values(texts, open_ontology(ontology, format=format_name), fuzzy=fuzzy)
+    if not matches.column.values:
+        raise AllMissingError(len(matches.column), column)
     if output is not None:
         _write(matches, output, force=force)
     if as_json:
@@ -117,23 +123,17 @@ def _listing(matches: Matches) -> dict[str, Any]:
 
 
 def _write(matches: Matches, output: Path, *, force: bool) -> None:
-    """Write beside and rename, readable by the owner alone: the values are data about people."""
-    from anonto.errors import ExistingFileError, UnwritableFileError
+    """Write the mapping, readable by the owner alone: the values are data about people."""
+    from anonto.table.beside import written_beside
 
-    if output.exists() and not force:
-        raise ExistingFileError(str(output))
-    beside = output.with_name(f".{output.name}.{os.getpid()}.part")
     counts = dict(zip(matches.column.values, matches.column.counts.tolist(), strict=True))
-    try:
-        with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["value", "cells", "concept", "rule", "suggestions"])
-            for value, placement in zip(matches.column.values, matches.placements, strict=True):
-                suggestions = "|".join(s.concept for s in matches.suggestions.get(value, ()))
-                placed = [placement.concept, placement.rule] if placement else ["", ""]
-                writer.writerow([value, counts[value], *placed, suggestions])
-        beside.replace(output)
-    except OSError as error:
-        raise UnwritableFileError(str(output), error.strerror or "unknown reason") from None
-    finally:
-        beside.unlink(missing_ok=True)
+    with (
+        written_beside(output, force=force, mode=0o600) as beside,
+        beside.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file)
+        writer.writerow(["value", "cells", "concept", "rule", "suggestions"])
+        for value, placement in zip(matches.column.values, matches.placements, strict=True):
+            suggestions = "|".join(s.concept for s in matches.suggestions.get(value, ()))
+            placed = [placement.concept, placement.rule] if placement else ["", ""]
+            writer.writerow([value, counts[value], *placed, suggestions])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def say_error(sentence: str) -> None:
@@ -58,3 +60,22 @@ def show_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         table.add_row(*row)
     width = None if sys.stdout.isatty() else 200
     Console(markup=False, highlight=False, width=width).print(table)
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something is being done, on a terminal, once it has taken a second."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(f"{what} …")
+    timer = threading.Timer(1.0, status.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()

@@ -1,36 +1,60 @@
-"""Columns with a meaning: distinct values with their counts and the distances between them."""
+"""Columns with a meaning: distinct values with their counts and the distances between them.
+
+Distances of all kinds are 0 for equal values and at most 1: semantic ones between concepts, differences of ranks or
+numbers divided by their range, and 0 or 1 where nothing is known but the text.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import numpy as np
 
-from anonto.errors import UnknownMeasureError, UnmatchedValuesError
+from anonto.errors import TaxonomyTypeError, UnknownMeasureError, UnmatchedValuesError
 from anonto.taxonomy.distance import MEASURES, OF_THE_WHOLE_ONTOLOGY
 from anonto.taxonomy.matrix import distance_matrix, weighted_sums
+from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from anonto.table.columns import Column
-    from anonto.taxonomy.taxonomy import Taxonomy
 
     Floats = NDArray[np.float64]
+    Codes = NDArray[np.integer]
 
     class _ContentOptions(TypedDict):
         information_content: str
         counts: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Attribute(Protocol):
+    """What a method or a loss may ask of a column."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records have each distinct value."""
+        ...
+
+    def distances(self) -> Floats:
+        """All pairs of distinct values."""
+        ...
+
+    def pair_distances(self, a: Codes, b: Codes) -> Floats:
+        """Some pairs of distinct values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NominalAttribute:
-    """A column whose values are concepts, in the part of a taxonomy that its root policy chose."""
+    """A column whose values are placed in a taxonomy, or in the part of it that a root policy chose."""
 
     column: Column
+    concepts: tuple[str, ...]
+    """The concept of each distinct value."""
     counts: NDArray[np.int64]
     domain: Taxonomy
     """The concepts that a value could have been: where means are looked for."""
@@ -51,11 +75,24 @@ class NominalAttribute:
 
     def distances(self) -> Floats:
         """All pairs of distinct values."""
-        return distance_matrix(self.space, self._concepts(), None, self.measure, **self._content())
+        return distance_matrix(self.space, self._numbers(), None, self.measure, **self._content())
+
+    def pair_distances(self, a: Codes, b: Codes) -> Floats:
+        """Some pairs of distinct values, looked up block by block of the rows that occur."""
+        out = np.empty(a.size)
+        numbers = self._numbers()
+        rows, row_of = np.unique(a, return_inverse=True)
+        for start in range(0, rows.size, ROWS_AT_ONCE):
+            inside = (row_of >= start) & (row_of < start + ROWS_AT_ONCE)
+            block = distance_matrix(
+                self.space, numbers[rows[start : start + ROWS_AT_ONCE]], numbers, self.measure, **self._content()
+            )
+            out[inside] = block[row_of[inside] - start, b[inside]]
+        return out
 
     def mean_distances(self) -> Floats:
         """For each distinct value its mean distance to the records."""
-        return self._weighted(self._concepts())
+        return self._weighted(self._numbers())
 
     def mean_distances_of_domain(self) -> Floats:
         """For each concept of the domain its mean distance to the records."""
@@ -64,18 +101,78 @@ class NominalAttribute:
     def distances_to(self, concept: str) -> Floats:
         """The distance of each distinct value to one concept."""
         one = self.space.numbers([concept])
-        row: Floats = distance_matrix(self.space, one, self._concepts(), self.measure, **self._content())[0]
+        row: Floats = distance_matrix(self.space, one, self._numbers(), self.measure, **self._content())[0]
         return row
 
     def _weighted(self, rows: NDArray[np.int32]) -> Floats:
-        return weighted_sums(self.space, rows, self._concepts(), self.shares, self.measure, **self._content())
+        return weighted_sums(self.space, rows, self._numbers(), self.shares, self.measure, **self._content())
 
-    def _concepts(self) -> NDArray[np.int32]:
-        return self.space.numbers(self.column.values)
+    def _numbers(self) -> NDArray[np.int32]:
+        return self.space.numbers(self.concepts)
 
     def _content(self) -> _ContentOptions:
-        counts = dict(zip(self.column.values, self.counts.tolist(), strict=True))
+        counts: dict[str, int] = {}
+        for concept, count in zip(self.concepts, self.counts.tolist(), strict=True):
+            counts[concept] = counts.get(concept, 0) + count
         return {"information_content": self.information_content, "counts": counts}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MeanAttribute:
+    """A column placed in several ontologies: the mean of their distances."""
+
+    parts: tuple[NominalAttribute, ...]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records have each distinct value."""
+        return self.parts[0].counts
+
+    def distances(self) -> Floats:
+        """All pairs of distinct values."""
+        return np.asarray(np.mean([part.distances() for part in self.parts], axis=0))
+
+    def pair_distances(self, a: Codes, b: Codes) -> Floats:
+        """Some pairs of distinct values."""
+        return np.asarray(np.mean([part.pair_distances(a, b) for part in self.parts], axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class NumericAttribute:
+    """A column of numbers or ranks: differences divided by the range."""
+
+    numbers: Floats
+    counts: NDArray[np.int64]
+
+    def distances(self) -> Floats:
+        """All pairs of distinct values."""
+        return self._scaled(np.subtract.outer(self.numbers, self.numbers))
+
+    def pair_distances(self, a: Codes, b: Codes) -> Floats:
+        """Some pairs of distinct values."""
+        return self._scaled(self.numbers[a] - self.numbers[b])
+
+    def _scaled(self, differences: Floats) -> Floats:
+        extent = float(np.ptp(self.numbers)) if self.numbers.size else 0.0
+        return np.asarray(np.abs(differences) / extent if extent else np.zeros_like(differences))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TextAttribute:
+    """A nominal column without an ontology: two values are equal or not."""
+
+    counts: NDArray[np.int64]
+
+    def distances(self) -> Floats:
+        """All pairs of distinct values."""
+        return 1.0 - np.eye(self.counts.size)
+
+    def pair_distances(self, a: Codes, b: Codes) -> Floats:
+        """Some pairs of distinct values."""
+        return np.asarray(a != b, dtype=np.float64)
+
+
+ROWS_AT_ONCE = 1024
 
 
 def nominal_attribute(
@@ -86,15 +183,22 @@ def nominal_attribute(
     root: str = "ontology",
     information_content: str = "sanchez",
     name: str | None = None,
+    concepts: Sequence[str] | None = None,
 ) -> NominalAttribute:
-    """Place the values of a column in a taxonomy; every value must be a concept."""
+    """Place the values of a column in a taxonomy.
+
+    Without ``concepts`` every value must be the id of one.
+    """
+    if not isinstance(taxonomy, Taxonomy):
+        raise TaxonomyTypeError(taxonomy)
     if measure not in MEASURES:
         raise UnknownMeasureError(measure, MEASURES)
     counts = column.counts
-    unmatched = [n for n, value in enumerate(column.values) if value not in taxonomy]
+    placed = tuple(column.values if concepts is None else concepts)
+    unmatched = [n for n, concept in enumerate(placed) if concept not in taxonomy]
     if unmatched:
         cells = int(counts[unmatched].sum())
         raise UnmatchedValuesError([column.values[n] for n in unmatched], cells, taxonomy.name, name)
-    domain = taxonomy.rooted(root, column.values)
+    domain = taxonomy.rooted(root, placed)
     space = taxonomy if measure in OF_THE_WHOLE_ONTOLOGY else domain
-    return NominalAttribute(column, counts, domain, space, measure, information_content)
+    return NominalAttribute(column, placed, counts, domain, space, measure, information_content)

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from anonto.errors import TaxonomyTypeError
 from anonto.ontology.matching import RULES, matcher_of
 from anonto.table.columns import encode
+from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
+
     from anonto.ontology.matching import Matcher, Placement, Suggestion
     from anonto.table.columns import Column
-    from anonto.taxonomy.taxonomy import Taxonomy
 
 MAX_VALUES_WITH_SUGGESTIONS = 1_000
 
@@ -29,17 +32,26 @@ class Coverage(float):
     n_distinct: int
     n_missing: int
 
-    def __new__(cls, matched: Column, is_matched: np.ndarray[Any, np.dtype[np.bool_]]) -> Self:
-        """From a column and whether each of its distinct values was matched."""
-        counts = matched.counts
-        n_cells = int(counts.sum())
-        share = float(counts[is_matched].sum() / n_cells) if n_cells else 0.0
-        self = super().__new__(cls, share)
-        self.distinct = float(is_matched.mean()) if is_matched.size else 0.0
+    def __new__(cls, cells: float, distinct: float, n_cells: int, n_distinct: int, n_missing: int) -> Self:
+        """From the two shares and what they are shares of."""
+        self = super().__new__(cls, cells)
+        self.distinct = distinct
         self.n_cells = n_cells
-        self.n_distinct = len(matched.values)
-        self.n_missing = matched.n_missing
+        self.n_distinct = n_distinct
+        self.n_missing = n_missing
         return self
+
+    def __reduce__(self) -> tuple[type[Self], tuple[float, float, int, int, int]]:
+        return type(self), (self.cells, self.distinct, self.n_cells, self.n_distinct, self.n_missing)
+
+    @classmethod
+    def of(cls, column: Column, is_matched: NDArray[np.bool_]) -> Self:
+        """From a column and whether each of its distinct values was matched."""
+        counts = column.counts
+        n_cells = int(counts.sum())
+        cells = float(counts[is_matched].sum() / n_cells) if n_cells else 0.0
+        distinct = float(is_matched.mean()) if is_matched.size else 0.0
+        return cls(cells, distinct, n_cells, len(column.values), column.n_missing)
 
     @property
     def cells(self) -> float:
@@ -78,7 +90,7 @@ class Matches:
     @cached_property
     def coverage(self) -> Coverage:
         """How much was matched, by cells and by distinct values."""
-        return Coverage(self.column, np.array([p is not None for p in self.placements], dtype=np.bool_))
+        return Coverage.of(self.column, np.array([p is not None for p in self.placements], dtype=np.bool_))
 
     @cached_property
     def unmatched(self) -> Mapping[str, int]:
@@ -134,6 +146,8 @@ def match(values: Any, tax: Taxonomy, *, fuzzy: bool = False) -> Matches:
         ``.concepts`` (one per record), ``.unmatched`` (value → cells), ``.coverage`` (share of cells; its
         ``.distinct`` the share of distinct values), ``.suggestions`` (for what did not match), ``.by_rule``.
     """
+    if not isinstance(tax, Taxonomy):
+        raise TaxonomyTypeError(tax)
     column = encode(values)
     matcher = matcher_of(tax)
     return Matches(column, tuple(matcher.place(value, fuzzy=fuzzy) for value in column.values), matcher)

@@ -1,0 +1,93 @@
+"""``anonto mask``: a table and a plan in, a masked table out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anonto.cli.ontology import JsonOption
+from anonto.cli.show import show_facts, show_json, working
+
+if TYPE_CHECKING:
+    from anonto.release import Release
+
+
+def mask(
+    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, Excel, SPSS, Stata or SAS file.")],
+    *,
+    plan: Annotated[Path, typer.Option("--plan", "-p", help="The plan, as TOML; `anonto init` proposes one.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The masked table; its suffix names the format.")],
+    private: Annotated[
+        Path | None, typer.Option("--private", help="Where the seed goes; by default OUTPUT.private.json.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Also write a report, as HTML.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="For the same release each time; a short seed can be guessed.")
+    ] = None,
+    keep_order: Annotated[
+        bool, typer.Option("--keep-order", help="Keep the rows in order, which links them to the original.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Mask a table as a plan says.
+
+    Example: `anonto mask discharges.csv --plan plan.toml --output masked.csv --report report.html`
+    """
+    from anonto.run import mask as mask_table
+
+    record = private or Path(f"{output}.private.json")
+    _require_free(table, plan, [output, record, *([report] if report else [])], force=force)
+    with working("Masking the table"):
+        release = mask_table(table, plan, seed=seed)
+    with working("Writing the masked table"):
+        release.save(output, keep_order=keep_order, private=record, force=force)
+        if report is not None:
+            release.save_report(report, force=force)
+    if as_json:
+        show_json(release.evidence)
+    else:
+        _show(release, output, record, report)
+
+
+def _require_free(table: Path, plan: Path, outputs: list[Path], *, force: bool) -> None:
+    """Refuse an output that is an input, another output, or there already, before any work is done."""
+    from anonto.errors import ExistingFileError, SameFileError
+
+    inputs = {_real(table), _real(plan)}
+    seen: set[Path] = set()
+    for output in outputs:
+        if _real(output) in inputs or _real(output) in seen:
+            raise SameFileError(str(output))
+        seen.add(_real(output))
+        if output.exists() and not force:
+            raise ExistingFileError(str(output))
+
+
+def _real(path: Path) -> Path:
+    return path.expanduser().resolve()
+
+
+def _show(release: Release, output: Path, record: Path, report: Path | None) -> None:
+    evidence = release.evidence
+    facts = [("records", f"{evidence['n_records']:,} released, {evidence['dropped_records']:,} dropped")]
+    for number, step in enumerate(evidence["steps"], start=1):
+        parameters = ", ".join(f"{key} = {value}" for key, value in step["parameters"].items())
+        facts.append((f"step {number}", f"{step['method']}{f' ({parameters})' if parameters else ''}"))
+        facts.extend(
+            (
+                f"  {name}",
+                f"{step['unchanged'][name]:,} cells unchanged, {step['untouched'][name]:,} without a partner, "
+                f"{step['missing'][name]:,} missing; RMSE {step['rmse'][name]:.4f}",
+            )
+            for name in step["columns"]
+        )
+    facts.append(("identifiers dropped", ", ".join(evidence["dropped_columns"]) or "none"))
+    facts.append(("released as they are", ", ".join(evidence["released_as_is"]) or "none"))
+    facts.append(("masked table", str(output)))
+    facts.append(("private record", f"{record} (the seed: keep it away from the release)"))
+    if report is not None:
+        facts.append(("report", str(report)))
+    show_facts("Masked", facts)

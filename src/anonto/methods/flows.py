@@ -1,0 +1,163 @@
+"""Flows: how many records of each value become each other value, and which records these are.
+
+``fit`` of a method sees counts and returns flows; ``apply`` is pure. The i-th record of value a takes the place that a
+keyed permutation of 0 … Nₐ − 1 gives i, and the places are dealt out to the targets of a in order; so any records of a
+are equally likely to become b, and chunks of rows may be masked anywhere, in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonto.errors import InternalError
+from anonto.methods import kernels
+from anonto.threads import in_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonto.rng import KeyedPermutations
+
+    Codes = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flows:
+    """For each value its targets, in compressed rows."""
+
+    sizes: Longs
+    """Records of each value."""
+    offsets: Longs
+    targets: Codes
+    ends: Longs
+    """For each target the place behind its last one, counted within the value."""
+    guides: Codes
+    """For each value, where to begin to look for the target of a place."""
+    untouched: int
+    """Records that had no partner."""
+
+    @property
+    def amounts(self) -> Longs:
+        """Records that go to each target."""
+        starts = np.concatenate([[0], self.ends[:-1]]) if self.ends.size else self.ends
+        starts[self.offsets[:-1][np.diff(self.offsets) > 0]] = 0
+        return np.asarray(self.ends - starts)
+
+    @property
+    def sources(self) -> Codes:
+        """The value that each flow leaves."""
+        return np.repeat(np.arange(self.sizes.size, dtype=np.int32), np.diff(self.offsets))
+
+    @property
+    def unchanged(self) -> int:
+        """Records whose value is the same afterwards."""
+        return int(self.amounts[self.sources == self.targets].sum())
+
+    def records_of(self, codes: Codes) -> Longs:
+        """How many records of each value a chunk has: added up, where the next chunk starts."""
+        return np.bincount(codes[codes >= 0], minlength=self.sizes.size).astype(np.int64)
+
+    @property
+    def arrays(self) -> kernels.FlowArrays:
+        """As the kernels take them."""
+        return self.sizes, self.offsets, self.targets, self.ends, self.guides
+
+    def apply(self, codes: Codes, permutations: KeyedPermutations, before: Longs | None = None) -> Codes:
+        """The masked values of a chunk of records.
+
+        Args:
+            codes: The values of the chunk; −1 takes no part and stays.
+            permutations: One for each value.
+            before: Records of each value in all earlier chunks.
+        """
+        positions = np.zeros(self.sizes.size, dtype=np.int64) if before is None else before.copy()
+        masked: Codes = kernels.apply_flows(codes, positions, self.arrays, permutations.arrays)
+        return masked
+
+    def dealt(self, permutations: KeyedPermutations) -> Dealt:
+        """The targets of all records at once: faster than `apply` where all records are here."""
+        begins = np.concatenate([[0], np.cumsum(self.sizes)])
+        targets = np.empty(int(begins[-1]), dtype=np.int32)
+
+        def fill(values: slice) -> None:
+            kernels.deal(self.arrays, permutations.arrays, begins, values.start, values.stop, targets)
+
+        in_threads(fill, _of_about_equal_work(begins))
+        return Dealt(begins[:-1], targets)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dealt:
+    """What each record becomes: value by value, in the order of the records."""
+
+    begins: Longs
+    targets: Codes
+
+    def apply(self, codes: Codes, before: Longs) -> Codes:
+        """The masked values of a chunk; ``before``: records of each value in all earlier chunks."""
+        masked: Codes = kernels.hand_out(codes, self.begins + before, self.targets)
+        return masked
+
+
+def _of_about_equal_work(begins: Longs) -> list[slice]:
+    """Cut the values where every further share of the records begins."""
+    n_parts = 16
+    cuts = np.searchsorted(begins, np.linspace(0, begins[-1], n_parts + 1))
+    cuts[0], cuts[-1] = 0, begins.size - 1
+    unique = np.unique(cuts)
+    return [slice(int(a), int(b)) for a, b in pairwise(unique)]
+
+
+def flows_of_pairs(left: Codes, right: Codes, counts: Longs, untouched: int) -> Flows:
+    """Flows in which the value of each left record was exchanged with that of its right one; all others stay."""
+    keys, amounts = _counted(left, right, counts.size)
+    return flows_of_exchanges(keys, amounts, counts, untouched)
+
+
+def flows_of_exchanges(keys: Longs, amounts: Longs, counts: Longs, untouched: int) -> Flows:
+    """Flows in which some records of value a were exchanged with as many of b; all others stay.
+
+    Args:
+        keys: Pairs of values as a · (number of values) + b.
+        amounts: How many exchanges there were of each pair.
+        counts: Records of each value.
+        untouched: Records that had no partner.
+    """
+    if counts.size == 0:
+        return Flows(
+            counts, np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int32), 0
+        )
+    u = counts.size
+    leaving = np.bincount(keys // u, weights=amounts, minlength=u) + np.bincount(keys % u, weights=amounts, minlength=u)
+    staying = counts - leaving.astype(np.int64)
+    if (staying < 0).any():
+        raise InternalError("More records leave a value than it has.")
+    stays = np.flatnonzero(staying)
+    all_keys = np.concatenate([keys, (keys % u) * u + keys // u, stays * (u + 1)])
+    all_amounts = np.concatenate([amounts, amounts, staying[stays]])
+    unique, place = np.unique(all_keys, return_inverse=True)
+    summed = np.bincount(place, weights=all_amounts, minlength=unique.size).astype(np.int64)
+    offsets = np.searchsorted(unique, np.arange(u + 1, dtype=np.int64) * u)
+    running = np.cumsum(summed)
+    before_value = np.concatenate([[0], running])[offsets[:-1]]
+    ends = running - np.repeat(before_value, np.diff(offsets))
+    guides = kernels.guides(counts, offsets, ends)
+    return Flows(counts, offsets, (unique % u).astype(np.int32), ends, guides, untouched)
+
+
+DENSE_PAIRS = 1 << 24
+
+
+def _counted(left: Codes, right: Codes, u: int) -> tuple[Longs, Longs]:
+    keys = left.astype(np.int64) * u + right
+    if u * u <= DENSE_PAIRS:
+        counted = np.bincount(keys, minlength=1)
+        present = np.flatnonzero(counted)
+        return present, counted[present]
+    unique, amounts = np.unique(keys, return_counts=True)
+    return unique, amounts

@@ -1,0 +1,46 @@
+"""Distributional rank swapping of one column: common values are exchanged with common ones, rare with rare.
+
+Records are ordered by how often their value occurs, equal values together and values of equal frequency in random
+order; each record not yet exchanged takes a random partner among the next k. It knows nothing of meaning.
+
+Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from anonto.methods import kernels
+from anonto.methods.flows import Flows, flows_of_pairs
+from anonto.methods.guarantee import MEASURED_ONLY, Guarantee
+from anonto.methods.parameters import require_k, within_table
+
+if TYPE_CHECKING:
+    from anonto.table.attributes import Attribute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrequencySwap:
+    """``k``: how many records further on in the order a partner may stand."""
+
+    name: ClassVar[str] = "frequency-swap"
+    k: int
+
+    def __post_init__(self) -> None:
+        require_k(self.k)
+
+    def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
+        """Order the values by frequency and exchange in windows."""
+        counts = column.counts
+        order = np.lexsort((rng.permutation(counts.size), counts)).astype(np.int32)
+        ordered = np.repeat(order, counts[order])
+        k = within_table(self.k, ordered.size)
+        left, right, alone = kernels.swap_in_windows(ordered.size, k, rng)
+        return flows_of_pairs(ordered[left], ordered[right], counts, alone)
+
+    def guarantee(self) -> Guarantee:
+        """None is proved."""
+        return MEASURED_ONLY

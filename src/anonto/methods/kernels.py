@@ -1,0 +1,141 @@
+"""Compiled loops of the masking methods: arrays and a generator in, arrays out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from anonto.rng_kernels import Permutations, feistel, key_of_group, permute_group
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+FlowArrays = tuple[Longs, Longs, Ints, Longs, Ints]
+"""Sizes, offsets, targets, ends and guides of flows."""
+
+TRIES = 16
+"""Random looks into a window before its free places are listed."""
+
+
+@njit(cache=True, nogil=True)
+def guides(sizes: Longs, offsets: Longs, ends: Longs) -> Ints:
+    """For each value as many equal stretches of its places as it has targets, and the target where each begins."""
+    out = np.empty(ends.size, np.int32)
+    for value in range(sizes.size):
+        first, last = offsets[value], offsets[value + 1]
+        per_place = stretches_per_place(last - first, sizes[value])
+        target = first
+        for stretch in range(last - first):
+            place = np.int64(stretch / per_place)
+            while place > 0 and np.int64((place - 1) * per_place) >= stretch:
+                place -= 1
+            while np.int64(place * per_place) < stretch:
+                place += 1
+            while target < last - 1 and place >= ends[target]:
+                target += 1
+            out[first + stretch] = target - first
+    return out
+
+
+@njit(cache=True, nogil=True)
+def stretches_per_place(n_targets: int, size: int) -> float:
+    """How many stretches of a value's places one place is; at least one record is assumed."""
+    return np.float64(n_targets) / np.float64(max(size, 1))
+
+
+@njit(cache=True, nogil=True)
+def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: Permutations) -> Ints:
+    """Give each record of a chunk its target; positions are counted on while the chunk is walked."""
+    sizes, offsets, targets, ends, starts = flows
+    key, _, widths, heights, table_offsets, table = permutations
+    out = np.empty(codes.size, np.int32)
+    for i in range(codes.size):
+        value = codes[i]
+        if value < 0:
+            out[i] = value
+            continue
+        position = positions[value]
+        positions[value] = position + 1
+        if table_offsets[value] >= 0:
+            place = np.int64(table[table_offsets[value] + position])
+        else:
+            place = feistel(key_of_group(key, value), sizes[value], widths[value], heights[value], position)
+        first, last = offsets[value], offsets[value + 1]
+        target = first + starts[first + np.int64(place * stretches_per_place(last - first, sizes[value]))]
+        while place >= ends[target]:
+            target += 1
+        out[i] = targets[target]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def deal(flows: FlowArrays, permutations: Permutations, begins: Longs, first: int, last: int, dealt: Ints) -> None:
+    """The targets of all records of the values first … last − 1, value by value in the order of the records."""
+    sizes, offsets, targets, ends, starts = flows
+    for value in range(first, last):
+        places = permute_group(permutations, value, 0, sizes[value])
+        first_target = offsets[value]
+        per_place = stretches_per_place(offsets[value + 1] - first_target, sizes[value])
+        begin = begins[value]
+        for position in range(places.size):
+            place = places[position]
+            target = first_target + starts[first_target + np.int64(place * per_place)]
+            while place >= ends[target]:
+                target += 1
+            dealt[begin + position] = targets[target]
+
+
+@njit(cache=True, nogil=True)
+def hand_out(codes: Ints, next_of: Longs, dealt: Ints) -> Ints:
+    """Give each record of a chunk what was dealt to it; the next one of each value is counted on."""
+    out = np.empty(codes.size, np.int32)
+    for i in range(codes.size):
+        value = codes[i]
+        if value < 0:
+            out[i] = value
+            continue
+        out[i] = dealt[next_of[value]]
+        next_of[value] += 1
+    return out
+
+
+@njit(cache=True, nogil=True)
+def swap_in_windows(n: int, k: int, generator: np.random.Generator) -> tuple[Longs, Longs, int]:
+    """Exchange each of n ordered places, if still free, with a random free one of the k places behind it.
+
+    Returns the exchanged places, left and right, and how many found no free place.
+    """
+    free = np.ones(n, np.bool_)
+    left = np.empty(n // 2, np.int64)
+    right = np.empty(n // 2, np.int64)
+    listed = np.empty(min(k, max(n, 1)), np.int64)
+    pairs = 0
+    alone = 0
+    for i in range(n):
+        if not free[i]:
+            continue
+        width = min(k, n - 1 - i)
+        chosen = np.int64(-1)
+        for _ in range(TRIES if width > 0 else 0):
+            candidate = i + 1 + generator.integers(0, width)
+            if free[candidate]:
+                chosen = candidate
+                break
+        if chosen < 0:
+            found = 0
+            for behind in range(i + 1, i + 1 + width):
+                if free[behind]:
+                    listed[found] = behind
+                    found += 1
+            if found > 0:
+                chosen = listed[generator.integers(0, found)]
+        free[i] = False
+        if chosen < 0:
+            alone += 1
+            continue
+        free[chosen] = False
+        left[pairs] = i
+        right[pairs] = chosen
+        pairs += 1
+    return left[:pairs], right[:pairs], alone

@@ -1,0 +1,68 @@
+"""Random swapping of one column: every record exchanges its value with any other.
+
+A random perfect matching of the records; with an odd number one stays. Frequencies are kept exactly, everything else
+is left to chance: the baseline that a semantic method must beat.
+
+Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), section 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from anonto.methods.flows import Flows, flows_of_exchanges, flows_of_pairs
+from anonto.methods.guarantee import MEASURED_ONLY, Guarantee
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonto.table.attributes import Attribute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomSwap:
+    """No parameters."""
+
+    name: ClassVar[str] = "random-swap"
+
+    def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
+        """Split all records into two random halves and pair them at random."""
+        counts = column.counts
+        if counts.size**2 * DRAWS_AS_DEAR_AS <= counts.sum() < MOST_TO_DRAW_FROM:
+            return _by_draws(counts, rng)
+        return _by_shuffling(counts, rng)
+
+    def guarantee(self) -> Guarantee:
+        """None is proved."""
+        return MEASURED_ONLY
+
+
+DRAWS_AS_DEAR_AS = 3
+"""One hypergeometric draw costs about as much as shuffling this many records."""
+MOST_TO_DRAW_FROM = 1_000_000_000
+"""The limit of numpy's hypergeometric draws."""
+
+
+def _by_shuffling(counts: NDArray[np.int64], rng: np.random.Generator) -> Flows:
+    values = np.repeat(np.arange(counts.size, dtype=np.int32), counts)
+    rng.shuffle(values)
+    half = values.size // 2
+    return flows_of_pairs(values[:half], values[half : 2 * half], counts, values.size % 2)
+
+
+def _by_draws(counts: NDArray[np.int64], rng: np.random.Generator) -> Flows:
+    """The same from the counts alone: how many of each value are in the left half, and what each meets there."""
+    n = int(counts.sum())
+    left = rng.multivariate_hypergeometric(counts, n // 2, method="marginals")
+    right = counts - left
+    if n % 2:
+        right = right - rng.multivariate_hypergeometric(right, 1, method="marginals")
+    met = np.zeros((counts.size, counts.size), dtype=np.int64)
+    for value in np.flatnonzero(left):
+        met[value] = rng.multivariate_hypergeometric(right, left[value], method="marginals")
+        right = right - met[value]
+    keys = np.flatnonzero(met)
+    return flows_of_exchanges(keys, met.ravel()[keys], counts, n % 2)

@@ -1,0 +1,159 @@
+"""The whole job as frozen data: what the columns are, and what is done to them; as TOML, as a dict, and back."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from anonto.errors import EncodingError, ParameterError, PlanError, TomlError, UnknownKeyError
+from anonto.methods.registry import method_of, parameters_of
+from anonto.ontology.source import kind_of_path, opened
+from anonto.table.description import ColumnDescription
+
+if TYPE_CHECKING:
+    import os
+
+    from anonto.methods.registry import ColumnMethod
+
+PLAN_KEYS = ("columns", "steps", "table")
+TABLE_KEYS = ("delimiter", "encoding", "sheet")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A method and the columns it masks."""
+
+    method: ColumnMethod
+    columns: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a plan file."""
+        return {"method": self.method.name, "columns": list(self.columns), **parameters_of(self.method)}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Columns by name, steps in order, and how the table file is stored. The seed is never part of a plan."""
+
+    columns: Mapping[str, ColumnDescription] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    table: Mapping[str, str] = field(default_factory=dict)
+    """Delimiter, encoding or sheet of the table file, where they are not to be detected."""
+    folder: Path | None = field(default=None, compare=False)
+    """Where relative paths start: the folder of the plan file."""
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], folder: Path | None = None) -> Plan:
+        """From the shape of a plan file; unknown keys are refused."""
+        if not isinstance(given, Mapping):
+            raise ParameterError("plan", "a plan, a dict or the path of a TOML file", type(given).__name__)
+        for key in given:
+            if key not in PLAN_KEYS:
+                raise UnknownKeyError(str(key), "The plan", PLAN_KEYS)
+        columns = _mapping(given.get("columns", {}), "columns")
+        described = {str(name): ColumnDescription.from_mapping(str(name), one) for name, one in columns.items()}
+        steps = given.get("steps", ())
+        if isinstance(steps, str | Mapping) or not isinstance(steps, Sequence):
+            raise ParameterError("steps", "a list of steps", "something else")
+        plan = cls(
+            columns=MappingProxyType(described),
+            steps=tuple(_step(number, one) for number, one in enumerate(steps, start=1)),
+            table=MappingProxyType(_table(given.get("table", {}))),
+            folder=folder,
+        )
+        plan.check()
+        return plan
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Plan:
+        """From a plan file."""
+        if kind_of_path(path) == "folder":
+            raise TomlError(str(path), "it is a folder")
+        file = Path(path)
+        with opened(file) as stream:
+            content = stream.read()
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise EncodingError(file.name, content[: error.start].count(b"\n") + 1) from None
+        try:
+            given = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise TomlError(file.name, str(error)) from None
+        return cls.from_dict(given, folder=file.parent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """In the shape of a plan file."""
+        plan: dict[str, Any] = {"table": dict(self.table)} if self.table else {}
+        plan["columns"] = {name: one.to_mapping() for name, one in self.columns.items()}
+        plan["steps"] = [step.to_dict() for step in self.steps]
+        return plan
+
+    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
+        """As the text of a plan file, with a comment above the columns that have one."""
+        from anonto.toml import to_toml
+
+        return to_toml(self.to_dict(), comments or {})
+
+    def check(self) -> None:
+        """Refuse what contradicts itself."""
+        masked: dict[str, int] = {}
+        for number, step in enumerate(self.steps, start=1):
+            for name in step.columns:
+                if name in masked:
+                    raise PlanError(
+                        f"Column {name!r} is masked by step {masked[name]} and again by step {number}",
+                        "mask each column once",
+                    )
+                masked[name] = number
+                if self.description(name).role == "identifier":
+                    raise PlanError(f"Step {number} masks the identifier {name!r}", "identifiers are dropped anyway")
+
+    def description(self, name: str) -> ColumnDescription:
+        """What the plan says of a column; a column that only a step names is a nominal quasi-identifier."""
+        return self.columns.get(name, ColumnDescription())
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """All columns that a step masks."""
+        return tuple(name for step in self.steps for name in step.columns)
+
+
+def plan_of(plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:
+    """A plan from whatever the caller has."""
+    if isinstance(plan, Plan):
+        return plan
+    return Plan.from_dict(plan) if isinstance(plan, Mapping) else Plan.from_toml(plan)
+
+
+def _mapping(given: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ParameterError(what, "a table of keys", "something else")
+    return given
+
+
+def _table(given: Any) -> dict[str, str]:
+    for key, value in _mapping(given, "table").items():
+        if key not in TABLE_KEYS:
+            raise UnknownKeyError(str(key), "The table section of the plan", TABLE_KEYS)
+        if not isinstance(value, str):
+            raise ParameterError(f"{key} of the table", "a text", "something else")
+    return dict(given)
+
+
+def _step(number: int, given: Any) -> Step:
+    step = dict(_mapping(given, f"Step {number}"))
+    if "method" not in step:
+        raise ParameterError(f"method of step {number}", "given", None)
+    name, columns = step.pop("method"), step.pop("columns", None)
+    if isinstance(columns, str):
+        columns = [columns]
+    if not isinstance(columns, Sequence) or not columns or not all(isinstance(one, str) for one in columns):
+        raise ParameterError(f"columns of step {number}", "a list of column names", columns)
+    if len(set(columns)) != len(columns):
+        raise PlanError(f"Step {number} names a column twice", "name each once")
+    return Step(method_of(name, step), tuple(columns))

@@ -1,0 +1,161 @@
+"""What comes out of a run: the masked table for use inside the house, and files for use outside it.
+
+``table`` keeps the order of the rows, for comparison with the original; ``save`` shuffles them by default, because a
+row's place alone would link it to its person. The seed is in neither: it goes to a private record of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.rng import Seed, row_order
+from anonto.table.beside import written_beside
+from anonto.table.door import Door, Substitution
+from anonto.table.table import Origin, Table
+from anonto.table.writing import write_table
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from anonto.methods.flows import Flows
+    from anonto.plan import Plan
+    from anonto.table.prepare import PreparedColumn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedColumn:
+    """A column before and after."""
+
+    prepared: PreparedColumn
+    flows: Flows
+    codes: NDArray[np.int32]
+    """The masked value of each record; −1 for cells that took no part."""
+    texts: pl.Series | None = None
+    """The values, when the input's own column was let go."""
+
+    @property
+    def name(self) -> str:
+        """Of the column."""
+        return self.prepared.name
+
+    @property
+    def n_unchanged(self) -> int:
+        """Cells with a value that leave as they were."""
+        return self.flows.unchanged + self.prepared.n_unmatched
+
+    def same(self) -> NDArray[np.bool_]:
+        """Which records have the same cell before and after."""
+        return np.equal(self.codes, self.prepared.column.codes)
+
+    def rmse(self) -> float:
+        """The root of the mean squared distance between the cells before and after."""
+        amounts = self.flows.amounts
+        if not amounts.size:
+            return 0.0
+        distances = self.prepared.attribute.pair_distances(self.flows.sources, self.flows.targets)
+        return math.sqrt(float(amounts @ distances**2) / float(amounts.sum()))
+
+    def substitution(self, rows: NDArray[np.int64] | None) -> Substitution:
+        """The new cells, each by a row of the input that has its value."""
+        first = self.prepared.column.first_positions()
+        return Substitution(first if rows is None else rows[first], self.codes, self.texts)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Release:
+    """A masked table with the evidence of how it was masked."""
+
+    evidence: dict[str, Any]
+    """Plain data: what was done, what stayed as it was, what is promised."""
+    plan: Plan
+    masked: Mapping[str, MaskedColumn]
+    door: Door
+    origin: Origin | None
+    identifiers: tuple[str, ...]
+    rows: NDArray[np.int64] | None
+    """The rows of the input that stay; None for all."""
+    seed: Seed = field(repr=False)
+
+    def __repr__(self) -> str:
+        n, as_is = self.evidence["n_records"], len(self.evidence["released_as_is"])
+        return f"<Release of {n:,} records: {len(self.masked)} columns masked, {as_is} released as they are>"
+
+    @cached_property
+    def table(self) -> Any:
+        """The masked table, of the kind that was given (polars for a path), rows in their order."""
+        return self._in_order(None)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_order: bool = False,
+        private: bool | str | os.PathLike[str] = True,
+        force: bool = True,
+    ) -> None:
+        """Write the masked table, in the format that the path's suffix names.
+
+        Args:
+            path: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.xlsx``, ``.sav``, ``.dta`` or ``.xpt``.
+            keep_order: Keep the rows in their order, which links them to the original table.
+            private: Where the private record goes; by default beside the output as ``….private.json``; False for
+                nowhere.
+            force: Whether a file that is there is replaced.
+        """
+        target = Path(path)
+        if private is False:
+            self._write(target, keep_order=keep_order, force=force)
+            return
+        record = Path(f"{target}.private.json" if private is True else private)
+        with written_beside(record, force=force, mode=0o600) as beside:
+            self._write_record(beside)
+            self._write(target, keep_order=keep_order, force=force)
+
+    def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the seed and the hash of the input to a file that only its owner can read."""
+        with written_beside(Path(path), force=force, mode=0o600) as beside:
+            self._write_record(beside)
+
+    def _write(self, target: Path, *, keep_order: bool, force: bool) -> None:
+        order = None if keep_order else row_order(self.seed, "order of rows", self.evidence["n_records"])
+        origin = self.origin or Origin(name="table", format="memory")
+        write_table(Table(_as_polars(self._in_order(order)), origin), target, force=force)
+
+    def _write_record(self, path: Path) -> None:
+        record = {
+            "warning": "Whoever holds this seed can undo the masking. Keep it away from the release.",
+            "seed": str(self.seed.number),
+            "input": {"name": self.origin.name, "sha256": self.origin.sha256} if self.origin else None,
+            "anonto": version("anonto"),
+        }
+        path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+    def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write what was done, and what of the frequencies is left, as one HTML file."""
+        from anonto.report.data import report_data
+        from anonto.report.page import save_html
+
+        save_html(report_data(self), Path(path), force=force)
+
+    def _in_order(self, order: NDArray[np.integer] | None) -> Any:
+        substitutions = {name: one.substitution(self.rows) for name, one in self.masked.items()}
+        return self.door.changed(substitutions, dropped=self.identifiers, rows=self.rows, order=order)
+
+
+def _as_polars(table: Any) -> pl.DataFrame:
+    import polars as pl
+
+    door = Door(table)
+    return pl.DataFrame([door.series(name).alias(name) for name in door.names])

@@ -1,0 +1,164 @@
+"""Plan and table to release: the masked table, the evidence of what was done, and the private record."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.engine.local import apply_in_chunks
+from anonto.errors import GuessableSeedWarning, MissingColumnError, ReleasedAsIsWarning
+from anonto.methods.registry import parameters_of
+from anonto.plan import Plan, plan_of
+from anonto.release import MaskedColumn, Release
+from anonto.rng import Seed, keyed_permutations, seed_of
+from anonto.table.door import Door
+from anonto.table.prepare import encode_described, opener, prepare, records_to_drop
+from anonto.table.reading import read_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from anonto.plan import Step
+    from anonto.table.columns import Column
+    from anonto.table.prepare import Opener
+    from anonto.table.table import Table
+
+
+def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *, seed: int | None = None) -> Release:
+    """Mask a table as a plan says.
+
+    Args:
+        table: A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Excel, SPSS, Stata or SAS file.
+        plan: A `Plan`, a dict of the same shape as a plan file, or the path of one.
+        seed: Leave it out: a fresh secret is taken from the operating system. With a seed the same input gives the
+            same release, and whoever knows it can undo the masking.
+
+    Returns:
+        A release with ``.table`` (the caller's kind of table, rows in their order), ``.evidence`` and ``.save(path)``.
+    """
+    chosen = plan_of(plan)
+    secret = seed_of(seed)
+    if secret.can_be_guessed:
+        warnings.warn(GuessableSeedWarning(), stacklevel=2)
+    door, read = _opened(table, chosen)
+    _require_columns(door, chosen)
+    open_once = opener(chosen.folder)
+    series = door.series if read is None else read.column
+    origin = None if read is None else read.origin
+    columns, rows = _records_that_stay(door.names, series, chosen, open_once)
+    texts = _let_go(columns, door, chosen) if read is not None and rows is None else {}
+    del series, read
+    steps = [_masked(number, chosen, columns, texts, secret, open_once) for number in range(len(chosen.steps))]
+    masked = {one.name: one for done in steps for one in done}
+    identifiers = tuple(name for name in door.names if chosen.description(name).role == "identifier")
+    as_is = [name for name in door.names if name not in masked and name not in identifiers]
+    evidence = {
+        "n_records": len(door) if rows is None else int(rows.size),
+        "dropped_records": 0 if rows is None else len(door) - int(rows.size),
+        "dropped_columns": list(identifiers),
+        "released_as_is": as_is,
+        "steps": [_evidence(step, done) for step, done in zip(chosen.steps, steps, strict=True)],
+    }
+    _warn_of_unmasked(chosen, as_is)
+    return Release(
+        evidence=evidence,
+        plan=chosen,
+        masked=masked,
+        door=door,
+        origin=origin,
+        identifiers=identifiers,
+        rows=rows,
+        seed=secret,
+    )
+
+
+def _opened(table: Any, plan: Plan) -> tuple[Door, Table | None]:
+    if isinstance(table, str | os.PathLike):
+        read = read_table(table, **plan.table)
+        return Door(read.frame), read
+    return Door(table), None
+
+
+def _require_columns(door: Door, plan: Plan) -> None:
+    for name in [*plan.columns, *plan.masked]:
+        if name not in door.names:
+            raise MissingColumnError(name, door.names)
+
+
+def _records_that_stay(
+    names: Sequence[str], series: Callable[[str], pl.Series], plan: Plan, open_once: Opener
+) -> tuple[dict[str, Column], NDArray[np.int64] | None]:
+    """Encode every column that a step or a policy looks at; leave out the records that a policy drops."""
+    looked_at = [
+        name
+        for name in names
+        if name in plan.masked or (name in plan.columns and plan.columns[name].missing != "keep")
+        if plan.description(name).role != "identifier"
+    ]
+    columns = {name: encode_described(name, series(name), plan.description(name)) for name in looked_at}
+    drops = [records_to_drop(column, plan.description(name), open_once) for name, column in columns.items()]
+    dropping = [dropped for dropped in drops if dropped is not None]
+    if not dropping:
+        return columns, None
+    stays = ~np.logical_or.reduce(dropping)
+    return {name: column.kept(stays) for name, column in columns.items()}, np.flatnonzero(stays)
+
+
+def _masked(
+    number: int,
+    plan: Plan,
+    columns: Mapping[str, Column],
+    texts: Mapping[str, pl.Series],
+    seed: Seed,
+    open_once: Opener,
+) -> list[MaskedColumn]:
+    step = plan.steps[number]
+    done = []
+    for name in step.columns:
+        prepared = prepare(name, columns[name], plan.description(name), open_once)
+        flows = step.method.fit(prepared.attribute, seed.stream("fit", number, name))
+        permutations = keyed_permutations(seed, f"apply {number} {name}", flows.sizes)
+        codes = apply_in_chunks(flows, permutations, prepared.column.codes)
+        done.append(MaskedColumn(prepared, flows, codes, texts.get(name)))
+    return done
+
+
+def _let_go(columns: Mapping[str, Column], door: Door, plan: Plan) -> dict[str, pl.Series]:
+    """Keep the values of columns instead of their cells, to make room, where a cell that stays can only be missing."""
+    kept = {}
+    for name in plan.masked:
+        cells, column = door.table[name], columns[name]
+        if plan.description(name).unmatched != "keep" and cells.null_count() == column.n_missing:
+            kept[name] = cells.gather(column.first_positions())
+            del cells
+            door.forget(name)
+    return kept
+
+
+def _evidence(step: Step, done: list[MaskedColumn]) -> dict[str, Any]:
+    same = [one.same() for one in done]
+    return {
+        "method": step.method.name,
+        "columns": list(step.columns),
+        "parameters": parameters_of(step.method),
+        "unchanged": {one.name: one.n_unchanged for one in done},
+        "untouched": {one.name: one.flows.untouched for one in done},
+        "missing": {one.name: one.prepared.n_missing for one in done},
+        "unmatched": {one.name: one.prepared.n_unmatched for one in done},
+        "unchanged_records": int(np.count_nonzero(np.logical_and.reduce(same))),
+        "rmse": {one.name: one.rmse() for one in done},
+        "guarantee": step.method.guarantee().to_dict(),
+    }
+
+
+def _warn_of_unmasked(plan: Plan, as_is: list[str]) -> None:
+    unnamed = [name for name in as_is if name not in plan.columns]
+    unmasked = [name for name in as_is if name in plan.columns and plan.columns[name].role == "quasi-identifier"]
+    if unnamed or unmasked:
+        warnings.warn(ReleasedAsIsWarning(unnamed, unmasked), stacklevel=3)

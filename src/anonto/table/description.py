@@ -1,0 +1,102 @@
+"""What a plan says of one column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from anonto.errors import ParameterError, UnknownKeyError, UnknownMeasureError
+from anonto.taxonomy.taxonomy import Taxonomy
+
+KINDS = ("nominal", "ordinal", "numeric")
+ROLES = ("identifier", "quasi-identifier", "confidential", "other")
+MISSING_POLICIES = ("keep", "drop", "refuse")
+UNMATCHED_POLICIES = ("refuse", "keep", "drop", "nearest-ancestor")
+CONTENTS = ("sanchez", "seco", "data")
+
+OntologyChoice = str | Taxonomy | tuple[str | Taxonomy, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDescription:
+    """Kind, role, ontology and policies of a column; checks itself."""
+
+    kind: str = "nominal"
+    role: str = "quasi-identifier"
+    ontology: OntologyChoice = None
+    """A path, a listed name, a taxonomy, or several of these (then the mean of their distances is taken)."""
+    root: str = "ontology"
+    measure: str = "wu-palmer"
+    information_content: str = "sanchez"
+    missing: str = "keep"
+    unmatched: str = "refuse"
+    order: tuple[str, ...] = ()
+    na: tuple[str, ...] = ()
+    """Texts that mean missing."""
+
+    @classmethod
+    def from_mapping(cls, name: str, given: Any) -> ColumnDescription:
+        """From the keys of a plan, with the name of the column in every message."""
+        where = f"column {name!r}"
+        if isinstance(given, ColumnDescription):
+            return given
+        if not isinstance(given, Mapping):
+            raise ParameterError(f"The description of {where}", "a table of keys such as kind and role", type(given))
+        known = [field.name for field in fields(cls)]
+        for key in given:
+            if key not in known:
+                raise UnknownKeyError(str(key), f"The description of {where}", known)
+        values: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in given.items()
+        }
+        description = cls(**values)
+        description.check(where)
+        return description
+
+    def to_mapping(self) -> dict[str, Any]:
+        """The keys of a plan that differ from what is assumed without them, kind and role always."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        standard = ColumnDescription()
+        return {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in plain.items()
+            if key in {"kind", "role"} or value != getattr(standard, key)
+        }
+
+    def check(self, where: str) -> None:
+        """Refuse values that no key may have."""
+        from anonto.taxonomy.distance import MEASURES
+
+        _one_of(f"kind of {where}", self.kind, KINDS)
+        _one_of(f"role of {where}", self.role, ROLES)
+        _one_of(f"missing of {where}", self.missing, MISSING_POLICIES)
+        _one_of(f"unmatched of {where}", self.unmatched, UNMATCHED_POLICIES)
+        _one_of(f"information_content of {where}", self.information_content, CONTENTS)
+        if self.measure not in MEASURES:
+            raise UnknownMeasureError(self.measure, MEASURES)
+        for key in ("order", "na"):
+            if isinstance(getattr(self, key), str) or not all(isinstance(text, str) for text in getattr(self, key)):
+                raise ParameterError(f"{key} of {where}", "a list of texts", "something else")
+        if self.kind == "ordinal" and (not self.order or len(set(self.order)) != len(self.order)):
+            raise ParameterError(f"order of {where}", "a list of different texts, lowest first", list(self.order))
+        if not isinstance(self.root, str):
+            raise ParameterError(f"root of {where}", "'ontology', 'lcs' or a concept id", "something else")
+        if not self.ontologies_are_valid():
+            raise ParameterError(f"ontology of {where}", "a path, a listed name, or a list of these", "something else")
+
+    def ontologies_are_valid(self) -> bool:
+        """Whether the ontology is given in a form that can be opened."""
+        return all(isinstance(one, str | Taxonomy) for one in self.ontologies)
+
+    @property
+    def ontologies(self) -> tuple[str | Taxonomy, ...]:
+        """All ontologies of the column."""
+        if self.ontology is None:
+            return ()
+        return self.ontology if isinstance(self.ontology, tuple) else (self.ontology,)
+
+
+def _one_of(what: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        raise ParameterError(what, f"one of {', '.join(known)}", value)

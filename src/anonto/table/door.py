@@ -1,0 +1,189 @@
+"""The caller's table at the door: its columns come in as polars Series, the same kind of table goes out.
+
+Cells that change are taken from another row of the caller's own column, so that dtypes, categories, time zones and the
+caller's own kind of missing value stay as they were. The caller's table is never written to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.errors import DuplicateColumnError, TableTypeError
+from anonto.table.columns import ROWS_AT_ONCE, as_series
+from anonto.threads import in_threads, slices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Substitution:
+    """New cells for a column: each takes the value that some row of the same column has."""
+
+    examples: Rows
+    """For each value a row of the input that has it."""
+    codes: NDArray[np.int32]
+    """For each record its new value; −1 for a cell that stays."""
+    texts: pl.Series | None = None
+    """The values themselves, when the column is no longer there to take them from; −1 is then missing."""
+
+    def source_rows(self, rows: Rows, order: Rows | None) -> Rows:
+        """For each record of the output the row of the input whose cell it takes."""
+        codes = self.codes if order is None else self.codes[order]
+        own = rows if order is None else rows[order]
+        return np.where(codes >= 0, np.append(self.examples, 0)[codes], own)
+
+
+class Door:
+    """A table in the caller's own library."""
+
+    def __init__(self, table: Any) -> None:
+        self.table = table
+        self.library = _library(table)
+        names = [str(name) for name in self._names()]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise DuplicateColumnError(repeated)
+        self.names = names
+        self._n_rows = int(table.num_rows) if self.library == "pyarrow" else len(table)
+
+    def __len__(self) -> int:
+        return self._n_rows
+
+    def series(self, name: str) -> pl.Series:
+        """One column as a polars Series."""
+        return as_series(self._column(name))
+
+    def changed(
+        self,
+        substitutions: Mapping[str, Substitution],
+        *,
+        dropped: Sequence[str] = (),
+        rows: Rows | None = None,
+        order: Rows | None = None,
+    ) -> Any:
+        """A new table with new cells in some columns.
+
+        Args:
+            substitutions: The new cells, by column.
+            dropped: Columns to leave out.
+            rows: The rows of the input that are the records; None for all.
+            order: The order of the records in the new table; None for their own.
+        """
+        kept = [name for name in self.names if name not in dropped]
+        taken = _ordered(rows, order)
+        if self.library == "polars":
+            return self._changed_polars(kept, substitutions, rows, order)
+        sources = {
+            name: one.source_rows(np.arange(len(self)) if rows is None else rows, order)
+            for name, one in substitutions.items()
+        }
+        if self.library == "pandas":
+            return self._changed_pandas(kept, sources, taken)
+        columns = {name: self._column(name) for name in kept}
+        moved = {name: sources.get(name, taken) for name in kept}
+        return self._arrow({n: c if moved[n] is None else c.take(moved[n]) for n, c in columns.items()})
+
+    def _changed_polars(
+        self, kept: list[str], substitutions: Mapping[str, Substitution], rows: Rows | None, order: Rows | None
+    ) -> pl.DataFrame:
+        import polars as pl
+
+        taken = _ordered(rows, order)
+        others = self.table.select([name for name in kept if name not in substitutions])
+        others = others if taken is None or not others.width else others[taken]
+        columns = {column.name: column for column in others}
+        for name, one in substitutions.items():
+            columns[name] = self._substituted(name, one, taken, order)
+        return pl.DataFrame([columns[name] for name in kept])
+
+    def _substituted(self, name: str, new: Substitution, taken: Rows | None, order: Rows | None) -> pl.Series:
+        """Look the new cells up among one example of each value; cells that stay are those of their own row."""
+        import polars as pl
+
+        codes = new.codes if order is None else _picked(new.codes, order)
+        values = new.texts if new.texts is not None else self.table[name].gather(new.examples)
+        looked_up = gathered(values, codes).alias(name)
+        if new.texts is not None or not (codes < 0).any():
+            return looked_up
+        own: pl.Series = self.table[name] if taken is None else self.table[name].gather(taken)
+        return own.zip_with(pl.Series(codes < 0), looked_up) if len(new.examples) else own
+
+    def forget(self, name: str) -> None:
+        """Let go of a column whose new cells are known, to make room; only for a table that nobody else holds."""
+        self.table = self.table.drop(name)
+
+    def _changed_pandas(self, kept: list[str], sources: Mapping[str, Rows], taken: Rows | None) -> Any:
+        out = self.table.iloc[:, [self.names.index(name) for name in kept]]
+        out = out.copy() if taken is None else out.iloc[taken]
+        for place, name in enumerate(kept):
+            if name in sources:
+                column = self._column(name).take(sources[name])
+                column.index = out.index
+                out.isetitem(place, column)
+        return out
+
+    def _names(self) -> Sequence[Any]:
+        names: Sequence[Any] = self.table.column_names if self.library == "pyarrow" else list(self.table.columns)
+        return names
+
+    def _column(self, name: str) -> Any:
+        place = self.names.index(name)
+        if self.library == "pandas":
+            return self.table.iloc[:, place]
+        return self.table.column(place) if self.library == "pyarrow" else self.table[name]
+
+    def _arrow(self, columns: Mapping[str, Any]) -> Any:
+        import pyarrow as pa
+
+        fields = [self.table.schema.field(self.names.index(name)) for name in columns]
+        return pa.table(list(columns.values()), schema=pa.schema(fields, self.table.schema.metadata))
+
+
+def _ordered(rows: Rows | None, order: Rows | None) -> Rows | None:
+    if rows is None or order is None:
+        return order if rows is None else rows
+    return rows[order]
+
+
+def gathered(values: pl.Series, codes: NDArray[np.int32]) -> pl.Series:
+    """The value of each code, in chunks by several threads; null for −1."""
+    import polars as pl
+
+    parts = slices(0, codes.size, ROWS_AT_ONCE)
+    chunks: dict[int, pl.Series] = {}
+
+    def look_up(part: slice) -> None:
+        places = pl.Series(codes[part])
+        chunks[part.start] = values.gather(places.set(places < 0, None).cast(pl.UInt32))
+
+    in_threads(look_up, parts)
+    return pl.concat([chunks[part.start] for part in parts]) if parts else values.clear()
+
+
+def _picked(codes: NDArray[np.int32], order: Rows) -> NDArray[np.int32]:
+    """The codes in another order, chunk by chunk: numpy would widen all of the order at once."""
+    out = np.empty(order.size, dtype=codes.dtype)
+
+    def pick(part: slice) -> None:
+        out[part] = codes[order[part]]
+
+    in_threads(pick, slices(0, order.size, ROWS_AT_ONCE))
+    return out
+
+
+def _library(table: Any) -> str:
+    """Which library a table is of, told without importing any that the caller does not use."""
+    kind = type(table)
+    root = kind.__module__.partition(".")[0]
+    if (root, kind.__name__) in {("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")}:
+        return root
+    raise TableTypeError(f"{root}.{kind.__name__}" if root != "builtins" else kind.__name__)

@@ -1,0 +1,243 @@
+"""What holds for every method, found by going through the registry; a new method is tested by being registered."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import anonto
+from anonto.engine import local
+from anonto.errors import AnontoWarning, InputError
+from anonto.methods.registry import METHODS, method_of, parameters_of
+from anonto.plan import Plan
+
+SEED = 1 << 100
+ILLNESSES = anonto.read_ontology("illnesses")
+EXAMPLES: dict[str, dict[str, Any]] = {"random-swap": {}, "frequency-swap": {"k": 3}}
+"""Parameters to try each method with."""
+
+pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.AnontoWarning")
+
+
+def test_every_method_has_an_example() -> None:
+    assert set(EXAMPLES) == set(METHODS)
+
+
+@pytest.fixture(params=sorted(EXAMPLES))
+def method(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def table(n: int = 60) -> pl.DataFrame:
+    rng = np.random.default_rng(7)
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(n)],
+            "illness": rng.choice(["flu", "measles", "burn", "fracture", None], n).tolist(),
+            "age": rng.integers(0, 90, n),
+            "pain": rng.choice(["low", "mid", "high"], n),
+            "note": [f"free text {i}" for i in range(n)],
+        }
+    )
+
+
+def plan_for(method: str, columns: list[str] | None = None, **column_keys: Any) -> dict[str, Any]:
+    return {
+        "columns": {
+            "name": {"role": "identifier"},
+            "illness": {"ontology": ILLNESSES, **column_keys},
+            "age": {"kind": "numeric"},
+            "pain": {"kind": "ordinal", "order": ["low", "mid", "high"]},
+        },
+        "steps": [{"method": method, "columns": columns or ["illness", "age", "pain"], **EXAMPLES[method]}],
+    }
+
+
+def test_the_same_seed_gives_the_same_table_and_another_seed_another(method: str) -> None:
+    plan = plan_for(method)
+    first, again, other = (anonto.mask(table(), plan, seed=seed).table for seed in (SEED, SEED, SEED + 1))
+    assert first.equals(again)
+    assert not first.equals(other)
+
+
+def test_without_a_seed_no_two_releases_are_alike(method: str) -> None:
+    plan = plan_for(method)
+    assert not anonto.mask(table(), plan).table.equals(anonto.mask(table(), plan).table)
+
+
+def test_the_input_is_left_untouched(method: str) -> None:
+    plan = plan_for(method)
+    for make in (pl.DataFrame, pd.DataFrame, pa.table):
+        given, before = make(table().to_dict(as_series=False)), make(table().to_dict(as_series=False))
+        anonto.mask(given, plan, seed=SEED)
+        assert given.equals(before)
+
+
+def test_chunks_change_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_for(method)
+    whole = anonto.mask(table(), plan, seed=SEED).table
+    for size in (1, 7, 59):
+        monkeypatch.setattr(local.apply_in_chunks, "__defaults__", (size,))
+        assert anonto.mask(table(), plan, seed=SEED).table.equals(whole)
+
+
+def test_columns_that_the_plan_does_not_name_come_back_as_they_were(method: str) -> None:
+    release = anonto.mask(table(), plan_for(method), seed=SEED)
+    assert release.table["note"].equals(table()["note"])
+    assert release.evidence["released_as_is"] == ["note"]
+
+
+def test_identifiers_are_dropped(method: str) -> None:
+    release = anonto.mask(table(), plan_for(method), seed=SEED)
+    assert release.table.columns == ["illness", "age", "pain", "note"]
+    assert release.evidence["dropped_columns"] == ["name"]
+
+
+def test_missing_cells_are_kept_dropped_or_refused_by_policy(method: str) -> None:
+    given = table()
+    n_missing = given["illness"].null_count()
+    kept = anonto.mask(given, plan_for(method, missing="keep"), seed=SEED)
+    assert kept.table["illness"].is_null().equals(given["illness"].is_null())
+    assert kept.evidence["steps"][0]["missing"]["illness"] == n_missing
+    dropped = anonto.mask(given, plan_for(method, missing="drop"), seed=SEED)
+    assert dropped.table["illness"].null_count() == 0
+    assert (len(dropped.table), dropped.evidence["dropped_records"]) == (len(given) - n_missing, n_missing)
+    with pytest.raises(InputError, match=f"Column 'illness' has {n_missing} missing cells"):
+        anonto.mask(given, plan_for(method, missing="refuse"), seed=SEED)
+
+
+def test_texts_that_mean_missing_stay_in_their_rows(method: str) -> None:
+    given = table().with_columns(pl.col("illness").fill_null("?"))
+    masked = anonto.mask(given, plan_for(method, na=["?"]), seed=SEED).table
+    assert (masked["illness"] == "?").equals(given["illness"] == "?")
+
+
+def test_unmatched_cells_follow_their_policy(method: str) -> None:
+    given = table().with_columns(pl.col("illness").fill_null("secret code"))
+    odd = given["illness"] == "secret code"
+    kept = anonto.mask(given, plan_for(method, unmatched="keep"), seed=SEED)
+    assert (kept.table["illness"] == "secret code").equals(odd)
+    assert kept.evidence["steps"][0]["unmatched"]["illness"] == odd.sum()
+    dropped = anonto.mask(given, plan_for(method, unmatched="drop"), seed=SEED)
+    assert len(dropped.table) == len(given) - odd.sum()
+    with pytest.raises(InputError, match="1 distinct value of column 'illness'") as caught:
+        anonto.mask(given, plan_for(method), seed=SEED)
+    assert "secret" not in str(caught.value)
+
+
+def test_relabelled_concepts_give_relabelled_output(method: str) -> None:
+    """Names mean nothing to a method as long as their order stays."""
+    from strategies import taxonomy_of
+
+    renamed = {concept: f"x-{concept}" for concept in ILLNESSES.ids}
+    parents = {renamed[c]: tuple(renamed[p] for p in ILLNESSES.parents(c)) for c in ILLNESSES.ids}
+    plain = anonto.mask(table(), plan_for(method, ["illness"]), seed=SEED).table
+    relabelled_plan = plan_for(method, ["illness"])
+    relabelled_plan["columns"]["illness"]["ontology"] = taxonomy_of(parents)
+    given = table().with_columns(pl.col("illness").replace(renamed))
+    relabelled = anonto.mask(given, relabelled_plan, seed=SEED).table
+    assert relabelled["illness"].equals(plain["illness"].replace(renamed))
+
+
+def test_parameters_survive_toml(method: str) -> None:
+    plan = plan_for(method)
+    plan["columns"]["illness"]["ontology"] = "illnesses"
+    whole = Plan.from_dict(plan)
+    import tomllib
+
+    assert Plan.from_dict(tomllib.loads(whole.to_toml())) == whole
+    built = method_of(method, EXAMPLES[method])
+    assert method_of(method, parameters_of(built)) == built
+
+
+def test_messages_never_carry_a_cell(method: str) -> None:
+    given = pl.DataFrame({"secret": ["Jane Doe", "Joe Bloggs", None, "12"]})
+    for keys in (
+        {"kind": "numeric"},
+        {"ontology": ILLNESSES},
+        {"kind": "ordinal", "order": ["a"]},
+        {"missing": "refuse"},
+    ):
+        plan = {"columns": {"secret": keys}, "steps": [{"method": method, "columns": ["secret"], **EXAMPLES[method]}]}
+        with pytest.raises(InputError) as caught:
+            anonto.mask(given, plan, seed=SEED)
+        assert not any(word in str(caught.value) for word in ("Jane", "Joe", "12"))
+
+
+def test_warnings_never_carry_a_cell(method: str) -> None:
+    given = pl.DataFrame({"secret": ["Jane Doe", "Joe Bloggs"], "other": ["Jim", "Jay"]})
+    plan = {"columns": {}, "steps": [{"method": method, "columns": ["secret"], **EXAMPLES[method]}]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        anonto.mask(given, plan, seed=5)
+    assert any(isinstance(w.message, AnontoWarning) for w in caught)
+    assert not any(word in str(w.message) for w in caught for word in ("Jane", "Joe", "Jim"))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_tiny_tables_are_masked_without_complaint(method: str, n: int) -> None:
+    release = anonto.mask(table().head(n), plan_for(method, ["age", "pain"]), seed=SEED)
+    assert len(release.table) == n
+    assert release.evidence["n_records"] == n
+
+
+def test_one_distinct_value_stays_and_loses_nothing(method: str) -> None:
+    given = pl.DataFrame({"illness": ["flu"] * 9})
+    plan = {"columns": {"illness": {"ontology": ILLNESSES}}, "steps": plan_for(method, ["illness"])["steps"]}
+    release = anonto.mask(given, plan, seed=SEED)
+    assert release.table.equals(given)
+    assert release.evidence["steps"][0]["rmse"] == {"illness": 0.0}
+    assert release.evidence["steps"][0]["unchanged"] == {"illness": 9}
+
+
+def test_the_evidence_tells_the_truth(method: str) -> None:
+    given = table()
+    release = anonto.mask(given, plan_for(method), seed=SEED)
+    step = release.evidence["steps"][0]
+    masked = release.table
+    for name in ("illness", "age", "pain"):
+        same = (masked[name] == given[name]).sum()
+        assert step["unchanged"][name] == same
+    records = pl.DataFrame([masked[name].eq_missing(given[name]).alias(name) for name in ("illness", "age", "pain")])
+    assert step["unchanged_records"] == records.select(pl.all_horizontal(pl.all())).to_series().sum()
+    pairs = zip(given["illness"], masked["illness"], strict=True)
+    squares = [ILLNESSES.distance(a, b) ** 2 for a, b in pairs if a is not None]
+    assert step["rmse"]["illness"] == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-12)
+    ages = (masked["age"] - given["age"]).to_numpy() / np.ptp(given["age"].to_numpy())
+    assert step["rmse"]["age"] == pytest.approx(np.sqrt(np.mean(ages**2)), abs=1e-12)
+    assert step["guarantee"]["proved"] in (True, False)
+
+
+def test_the_evidence_is_plain_json_and_has_no_seed(method: str) -> None:
+    import json
+
+    release = anonto.mask(table(), plan_for(method), seed=SEED)
+    text = json.dumps(release.evidence)
+    assert str(SEED) not in text
+    assert str(SEED) not in repr(release)
+
+
+def test_every_kind_of_table_gives_the_same_cells_and_its_own_kind_back(method: str) -> None:
+    plan = plan_for(method)
+    expected = anonto.mask(table(), plan, seed=SEED).table.to_dict(as_series=False)
+    pandas = anonto.mask(table().to_pandas(), plan, seed=SEED).table
+    assert isinstance(pandas, pd.DataFrame)
+    assert pl.from_pandas(pandas).to_dict(as_series=False) == expected
+    arrow = anonto.mask(table().to_arrow(), plan, seed=SEED).table
+    assert isinstance(arrow, pa.Table)
+    assert arrow.to_pydict() == expected
+
+
+def test_swaps_keep_every_frequency(method: str) -> None:
+    given = table()
+    masked = anonto.mask(given, plan_for(method), seed=SEED).table
+    for name in ("illness", "age", "pain"):
+        assert Counter(masked[name].to_list()) == Counter(given[name].to_list())

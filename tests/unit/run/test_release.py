@@ -1,0 +1,217 @@
+import json
+import stat
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import anonto
+from anonto.errors import (
+    ExistingFileError,
+    GuessableSeedWarning,
+    InputError,
+    MissingColumnError,
+    ReleasedAsIsWarning,
+    TableTypeError,
+)
+
+SEED = 1 << 90
+CELLS = {"id": [1, 2, 3, 4], "code": ["008", "b", None, "008"], "age": [3, 5, 7, 9]}
+PLAN = {
+    "columns": {"id": {"role": "identifier"}, "code": {}, "age": {"kind": "numeric"}},
+    "steps": [{"method": "random-swap", "columns": ["code", "age"]}],
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "people.csv"
+    pl.DataFrame(CELLS).write_csv(path)
+    return path
+
+
+def sorted_cells(path: Path, name: str) -> list[str | None]:
+    cells = pl.read_csv(path, infer_schema=False)[name].to_list()
+    return sorted(cells, key=lambda cell: (cell is None, cell))
+
+
+def test_a_file_becomes_a_masked_file_with_the_same_cells_in_every_column(file: Path, tmp_path: Path) -> None:
+    release = anonto.mask(file, PLAN, seed=SEED)
+    assert release.evidence["n_records"] == 4
+    release.save(tmp_path / "out.csv")
+    assert sorted_cells(tmp_path / "out.csv", "code") == ["008", "008", "b", None]
+    assert sorted_cells(tmp_path / "out.csv", "age") == ["3", "5", "7", "9"]
+    assert pl.read_csv(tmp_path / "out.csv").columns == ["code", "age"]
+
+
+def test_one_column_alone_survives_being_masked_from_a_file(tmp_path: Path) -> None:
+    pl.DataFrame({"code": ["a", "b", None, "c"] * 50}).write_parquet(tmp_path / "in.parquet")
+    plan = {"steps": [{"method": "random-swap", "columns": ["code"]}]}
+    release = anonto.mask(tmp_path / "in.parquet", plan, seed=SEED)
+    release.save(tmp_path / "out.parquet")
+    out = pl.read_parquet(tmp_path / "out.parquet")
+    assert out["code"].value_counts(sort=True, name="n").sort("code").to_dict(as_series=False) == {
+        "code": [None, "a", "b", "c"],
+        "n": [50, 50, 50, 50],
+    }
+    assert release.table["code"].null_count() == 50
+
+
+def test_the_table_keeps_the_order_and_the_file_does_not(tmp_path: Path) -> None:
+    plain = {"columns": {"age": {"role": "other"}}, "steps": []}
+    cells = pl.DataFrame({"age": list(range(300))})
+    release = anonto.mask(cells, plain, seed=SEED)
+    assert release.table["age"].to_list() == list(range(300))
+    release.save(tmp_path / "shuffled.csv")
+    release.save(tmp_path / "kept.csv", keep_order=True)
+    shuffled = pl.read_csv(tmp_path / "shuffled.csv")["age"].to_list()
+    assert shuffled != list(range(300))
+    assert sorted(shuffled) == list(range(300))
+    assert pl.read_csv(tmp_path / "kept.csv")["age"].to_list() == list(range(300))
+
+
+def test_rows_stay_whole_when_they_are_shuffled(tmp_path: Path) -> None:
+    cells = pl.DataFrame({"a": list(range(200)), "b": [f"text {i}" for i in range(200)], "c": ["x"] * 200})
+    plan = {
+        "columns": {"a": {"role": "other"}, "b": {"role": "other"}},
+        "steps": [{"method": "random-swap", "columns": ["c"]}],
+    }
+    anonto.mask(cells, plan, seed=SEED).save(tmp_path / "out.parquet")
+    out = pl.read_parquet(tmp_path / "out.parquet")
+    assert all(b == f"text {a}" for a, b in zip(out["a"], out["b"], strict=True))
+
+
+def test_the_private_record_is_for_its_owner_alone(file: Path, tmp_path: Path) -> None:
+    release = anonto.mask(file, PLAN, seed=SEED)
+    release.save(tmp_path / "out.csv")
+    private = tmp_path / "out.csv.private.json"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    record = json.loads(private.read_text())
+    assert int(record["seed"]) == SEED
+    assert record["input"]["name"] == "people.csv"
+    assert len(record["input"]["sha256"]) == 64
+    assert str(SEED) not in (tmp_path / "out.csv").read_text()
+    release.save(tmp_path / "other.csv", private=False)
+    assert not (tmp_path / "other.csv.private.json").exists()
+    release.save(tmp_path / "other.csv", private=tmp_path / "elsewhere.json")
+    assert (tmp_path / "elsewhere.json").exists()
+
+
+def test_the_record_undoes_nothing_less_than_the_same_release(file: Path, tmp_path: Path) -> None:
+    anonto.mask(file, PLAN).save(tmp_path / "one.csv")
+    seed = int(json.loads((tmp_path / "one.csv.private.json").read_text())["seed"])
+    anonto.mask(file, PLAN, seed=seed).save(tmp_path / "two.csv")
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "parquet", "xlsx", "sav", "dta"])
+def test_the_same_seed_gives_the_same_bytes_in_every_format(file: Path, tmp_path: Path, suffix: str) -> None:
+    for name in ("one", "two"):
+        anonto.mask(file, PLAN, seed=SEED).save(tmp_path / f"{name}.{suffix}")
+    assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
+
+
+def test_an_existing_file_is_replaced_only_by_force(file: Path, tmp_path: Path) -> None:
+    release = anonto.mask(file, PLAN, seed=SEED)
+    (tmp_path / "out.csv").write_text("precious")
+    with pytest.raises(ExistingFileError):
+        release.save(tmp_path / "out.csv", force=False)
+    assert (tmp_path / "out.csv").read_text() == "precious"
+
+
+def test_dtypes_categories_and_the_index_of_pandas_stay() -> None:
+    frame = pd.DataFrame(
+        {
+            "code": pd.Categorical(["a", "b", None, "a"], categories=["z", "b", "a"], ordered=True),
+            "when": pd.to_datetime(["2020-01-01", "2021-01-01", None, "2022-02-02"]).tz_localize("Europe/Vienna"),
+            "count": pd.array([1, None, 3, 4], dtype="Int64"),
+            "odd": pd.Series(["x", None, float("nan"), "y"], dtype=object),
+            "flag": [True, False, True, True],
+        },
+        index=[9, 9, 1, 0],
+    )
+    plan = {"steps": [{"method": "random-swap", "columns": list(frame.columns)}]}
+    masked = anonto.mask(frame, plan, seed=SEED).table
+    assert list(masked.index) == [9, 9, 1, 0]
+    assert masked.dtypes.equals(frame.dtypes)
+    for name in frame:
+        assert masked[name].isna().tolist() == frame[name].isna().tolist()
+
+
+def test_types_and_metadata_of_arrow_and_polars_stay() -> None:
+    arrow = pa.table({"code": pa.array(["a", None, "b"]).dictionary_encode(), "age": pa.array([1, 2, 3], pa.int8())})
+    arrow = arrow.replace_schema_metadata({"made by": "us"})
+    plan = {"steps": [{"method": "random-swap", "columns": ["code", "age"]}]}
+    assert anonto.mask(arrow, plan, seed=SEED).table.schema.equals(arrow.schema, check_metadata=True)
+    frame = pl.DataFrame(
+        {"code": pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a"])), "age": pl.Series([1, 2, 3], dtype=pl.UInt8)}
+    )
+    assert anonto.mask(frame, plan, seed=SEED).table.schema == frame.schema
+
+
+def test_unnamed_columns_and_unmasked_quasi_identifiers_are_told() -> None:
+    frame = pl.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]})
+    with pytest.warns(ReleasedAsIsWarning, match=r"does not name them: a; quasi-identifiers that no step masks: b"):
+        anonto.mask(frame, {"columns": {"b": {}, "c": {"role": "other"}}}, seed=SEED)
+
+
+def test_a_short_seed_is_told() -> None:
+    with pytest.warns(GuessableSeedWarning, match="can be guessed"):
+        anonto.mask(pl.DataFrame({"a": ["x"]}), {"columns": {"a": {"role": "other"}}}, seed=7)
+
+
+def test_columns_that_are_not_there_are_named_with_near_ones() -> None:
+    with pytest.raises(MissingColumnError, match="did you mean 'age'"):
+        anonto.mask(pl.DataFrame({"age": [1]}), {"columns": {"agee": {}}}, seed=SEED)
+    with pytest.raises(MissingColumnError):
+        anonto.mask(pl.DataFrame({"age": [1]}), {"steps": [{"method": "random-swap", "columns": ["sex"]}]}, seed=SEED)
+
+
+def test_what_is_no_table_is_refused() -> None:
+    for thing in ([1, 2], {"a": [1]}, 7, None):
+        with pytest.raises(TableTypeError, match="is not a table"):
+            anonto.mask(thing, PLAN, seed=SEED)
+
+
+def test_relative_ontologies_start_at_the_folder_of_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "codes.csv").write_text("id,parent\nr,\na,r\nb,r\n")
+    (tmp_path / "deep" / "plan.toml").write_text(
+        '[columns.x]\nontology = "codes.csv"\n[[steps]]\nmethod = "random-swap"\ncolumns = ["x"]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    release = anonto.mask(pl.DataFrame({"x": ["a", "b"]}), "deep/plan.toml", seed=SEED)
+    assert release.evidence["n_records"] == 2
+    (tmp_path / "deep" / "codes.csv").unlink()
+    with pytest.raises(InputError, match=r"codes\.csv"):
+        anonto.mask(pl.DataFrame({"x": ["a", "b"]}), "deep/plan.toml", seed=SEED)
+
+
+def test_nearest_ancestors_place_retired_codes(tmp_path: Path) -> None:
+    (tmp_path / "codes.csv").write_text("id,parent\nroot,\n36,root\n36.0,36\n37,root\n")
+    keys = {"ontology": str(tmp_path / "codes.csv"), "unmatched": "nearest-ancestor"}
+    plan = {"columns": {"x": keys}, "steps": [{"method": "random-swap", "columns": ["x"]}]}
+    release = anonto.mask(pl.DataFrame({"x": ["36.01", "36.0", "37"]}), plan, seed=SEED)
+    assert release.evidence["steps"][0]["unmatched"] == {"x": 0}
+    assert sorted(release.table["x"]) == ["36.0", "36.01", "37"]
+
+
+def test_missing_codes_of_a_labelled_file_stay_in_their_rows(tmp_path: Path) -> None:
+    import pyreadstat
+
+    frame = pl.DataFrame({"answer": [1.0, 2.0, 99.0, 1.0, 2.0, 99.0]})
+    labels = {"answer": {1.0: "yes", 2.0: "no", 99.0: "refused"}}
+    pyreadstat.write_sav(frame, tmp_path / "in.sav", variable_value_labels=labels, missing_ranges={"answer": [99.0]})
+    plan = {"columns": {"answer": {}}, "steps": [{"method": "random-swap", "columns": ["answer"]}]}
+    release = anonto.mask(tmp_path / "in.sav", plan, seed=SEED)
+    assert release.evidence["steps"][0]["missing"] == {"answer": 2}
+    assert [value == 99.0 for value in release.table["answer"]] == [False, False, True, False, False, True]
+    release.save(tmp_path / "out.sav")
+    _, meta = pyreadstat.read_sav(tmp_path / "out.sav", user_missing=True)
+    assert meta.variable_value_labels == labels
+    assert meta.missing_ranges["answer"] == [{"lo": 99.0, "hi": 99.0}]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.ReleasedAsIsWarning")
