@@ -1,56 +1,162 @@
-"""``anonto demo``: the statistics of two generated columns of diagnoses."""
+"""``anonto demo``: the whole way from a made-up table to a masked one with its report."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import csv
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.show import show_facts, show_table
+from anonto.cli.show import show_facts, working
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from anonto.release import Release
+    from anonto.taxonomy.taxonomy import Taxonomy
+
+TABLE, PROCEDURES, PLAN, MASKED, REPORT = "discharges.csv", "procedures.csv", "plan.toml", "masked.csv", "report.html"
+PRIVATE = f"{MASKED}.private.json"
+
+COMMENTS = {
+    "": "Made by `anonto demo`. Apply it again with:\n"
+    f"anonto mask {TABLE} --plan {PLAN} --output {MASKED} --report {REPORT} --force",
+    "principal_dx": "Codes with a meaning: the ontology says how far two of them are apart.",
+    "procedure": "A hierarchy of one's own, in a file beside this plan.",
+    "age": "Could help to identify someone together with the others.",
+    "length_of_stay": "What researchers want to study: released as it is.",
+}
+NOMINAL = {"kind": "nominal", "role": "quasi-identifier"}
+COLUMNS: dict[str, Any] = {
+    "record_number": {"kind": "nominal", "role": "identifier"},
+    "principal_dx": {**NOMINAL, "ontology": "icd10cm"},
+    "secondary_dx": {**NOMINAL, "ontology": "icd10cm"},
+    "procedure": {**NOMINAL, "ontology": PROCEDURES},
+    "age": {"kind": "numeric", "role": "quasi-identifier"},
+    "sex": NOMINAL,
+    "region": NOMINAL,
+    "length_of_stay": {"kind": "numeric", "role": "confidential"},
+    "charge": {"kind": "numeric", "role": "confidential"},
+}
+K = 10
+PROCEDURES_SHARE = 50
+"""Procedures have few distinct values: their window is one record in so many, or nearly all would stay as they are."""
 
 
 def demo(
     *,
-    records: Annotated[int, typer.Option("--records", min=10, help="How many discharges to make up.")] = 2_000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="For the same discharges each time.")] = 1,
+    folder: Annotated[Path, typer.Option("--folder", help="Where the files go.")] = Path("demo-out"),
+    records: Annotated[int, typer.Option("--records", min=100, help="How many discharges to make up.")] = 5_000,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=2**63 - 1, help="For the same files each time; it is no secret.")
+    ] = 1,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Make up discharges with two ICD-10-CM diagnoses and print their semantic statistics.
+    """Make up a table of discharges, mask it, and write a report.
 
-    Example: `anonto demo --records 5000`
+    Leaves the table, a hierarchy of procedures, the plan, the masked table, its private record and the report in a
+    folder. The masking follows from `--seed`, so this masked table protects nobody: the people in it are made up.
+
+    Example: `anonto demo --records 20000 --folder try-it`
     """
-    from anonto import stats
     from anonto.ontology.catalogue import open_ontology
-    from anonto.table.generate import related_columns
+    from anonto.report.data import report_data
+    from anonto.report.page import save_html
+    from anonto.report.terminal import terminal_summary
+    from anonto.run import mask
 
-    tax = open_ontology("icd10cm")
-    principal, secondary = related_columns(tax, records, seed=seed)
-    mean = stats.semantic_mean(principal, tax)
-    median_like = stats.marginality_mean(principal, tax)
-    test = stats.independence_test(principal, secondary, tax, tax, permutations=99, seed=seed)
-    show_facts(
-        f"{records:,} made-up discharges, coded in {tax.label('ICD10CM')} ({len(tax):,} concepts)",
-        [
-            (
-                "distinct diagnoses",
-                f"{len(set(principal) - {None}):,} principal, {len(set(secondary) - {None}):,} secondary",
-            ),
-            ("missing cells", f"{principal.count(None):,} principal, {secondary.count(None):,} secondary"),
-            ("semantic mean", f"{mean} {tax.label(mean)}"),
-            ("semantic variance", f"{stats.semantic_variance(principal, tax):.4f}"),
-            ("least marginal value", f"{median_like} {tax.label(median_like)}"),
-            ("distance correlation", f"{stats.distance_correlation(principal, secondary, tax, tax):.4f}"),
-            ("the same, bias-corrected", f"{test.statistic:.4f} (squared)"),
-            ("p-value", f"{test.p_value:.3f} from {test.permutations} random pairings"),
+    with working("Reading ICD-10-CM"):
+        icd = open_ontology("icd10cm")
+    _make_ready(folder, force=force)
+    with working("Making up discharges"):
+        table = _write_inputs(folder, records, seed, icd, force=force)
+    with working("Masking the table"):
+        release = mask(folder / TABLE, folder / PLAN, seed=_mask_seed(seed))
+        release.save(folder / MASKED, force=force)
+    with working("Writing the report"):
+        data = report_data(release)
+        save_html(data, folder / REPORT, force=force)
+    with working("Computing statistics"):
+        facts = _statistics(table, release, icd)
+    show_facts(f"{records:,} made-up discharges, coded in {icd.label('ICD10CM')} ({len(icd):,} concepts)", facts)
+    typer.secho("Masked", bold=True)
+    for line in terminal_summary(data):
+        typer.echo(f"  {line}")
+    show_facts(f"Files in {folder}", _files())
+
+
+def _make_ready(folder: Path, *, force: bool) -> None:
+    """Make the folder, unless one of the files is there already."""
+    from anonto.errors import ExistingFileError, UnwritableFileError
+
+    for name in (TABLE, PROCEDURES, PLAN, MASKED, PRIVATE, REPORT):
+        if not force and (folder / name).exists():
+            raise ExistingFileError(str(folder / name))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableFileError(str(folder), error.strerror or "unknown reason") from None
+
+
+def _write_inputs(folder: Path, records: int, seed: int, icd: Taxonomy, *, force: bool) -> pl.DataFrame:
+    from anonto.plan import Plan
+    from anonto.table.beside import written_beside
+    from anonto.table.generate import discharges, procedure_taxonomy
+    from anonto.table.table import Origin, Table
+    from anonto.table.writing import write_table
+
+    table = discharges(records, seed, taxonomy=icd)
+    write_table(Table(table, Origin(name=TABLE, format="csv")), folder / TABLE, force=force)
+    with (
+        written_beside(folder / PROCEDURES, force=force) as beside,
+        beside.open("w", encoding="utf-8", newline="") as file,
+    ):
+        csv.writer(file, lineterminator="\n").writerows([("id", "parent", "label"), *procedure_taxonomy()])
+    with written_beside(folder / PLAN, force=force) as beside:
+        beside.write_text(Plan.from_dict(_plan(records)).to_toml(COMMENTS), encoding="utf-8")
+    return table
+
+
+def _plan(records: int) -> dict[str, Any]:
+    return {
+        "columns": COLUMNS,
+        "steps": [
+            {"method": "frequency-swap", "columns": ["principal_dx", "secondary_dx"], "k": K},
+            {"method": "frequency-swap", "columns": ["procedure"], "k": max(K, records // PROCEDURES_SHARE)},
+            {"method": "random-swap", "columns": ["age", "sex", "region"]},
         ],
-    )
-    examples = [(a, b) for a, b in zip(principal, secondary, strict=True) if a and b][:4]
-    rows = [
-        [
-            f"{a} {tax.label(a)}",
-            f"{b} {tax.label(b)}",
-            f"{tax.distance(a, b):.3f}",
-            f"{tax.distance(a, b, 'ancestor'):.3f}",
-        ]
-        for a, b in examples
+    }
+
+
+def _mask_seed(seed: int) -> int:
+    """A seed of full length from the one on the command line, which anyone may know."""
+    return int.from_bytes(hashlib.blake2b(f"anonto demo {seed}".encode(), digest_size=16).digest(), "little")
+
+
+def _statistics(table: pl.DataFrame, release: Release, icd: Taxonomy) -> list[tuple[str, str]]:
+    from anonto import stats
+
+    principal, secondary = table["principal_dx"], table["secondary_dx"]
+    masked = release.table
+    mean = stats.semantic_mean(principal, icd)
+    before = stats.distance_correlation(principal, secondary, icd, icd)
+    after = stats.distance_correlation(masked["principal_dx"], masked["secondary_dx"], icd, icd)
+    distinct = [f"{column.drop_nulls().n_unique():,}" for column in (principal, secondary)]
+    return [
+        ("distinct diagnoses", f"{distinct[0]} principal, {distinct[1]} secondary"),
+        ("semantic mean", f"{mean} {icd.label(mean)}"),
+        ("distance correlation", f"{before:.4f} of both diagnoses, {after:.4f} after masking"),
     ]
-    show_table(["principal", "secondary", "wu-palmer", "ancestor"], rows)
+
+
+def _files() -> list[tuple[str, str]]:
+    return [
+        (TABLE, "the table"),
+        (PROCEDURES, "the hierarchy of its procedures"),
+        (PLAN, "what is masked and how"),
+        (MASKED, "the masked table"),
+        (PRIVATE, "the seed; with real data, keep it away from the release"),
+        (REPORT, "what was done: open it in a browser"),
+    ]

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from anonto.cli.show import show_facts, show_json, show_table
+from anonto.ontology.formats import FORMATS
 
 FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help="edge-csv, level-csv, obo, owl, skos, rf2, icd10cm or mesh; by default told from the content.",
+        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; by default told from the content.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data for machines.")]
@@ -72,48 +73,61 @@ def ontologies(*, as_json: JsonOption = False) -> None:
 
 
 def _show_card(card: dict[str, Any]) -> None:
+    from anonto.errors import one_line
+
+    version = f", version {card['version']}" if card["version"] else ""
+    title = f"{card['source']} ({card['format']}{version})"
+    show_facts(one_line(title), [(name, one_line(fact)) for name, fact in _facts(card)])
+
+
+def _facts(card: dict[str, Any]) -> list[tuple[str, str]]:
     edges, branching, obsolete = card["edges"], card["branching"], card["obsolete"]
     replaced = obsolete["replaced"]
     dropped = edges["dangling"] + edges["duplicate"] + edges["redundant"]
     roots = ", ".join(_named(root) for root in card["roots"])
     more = card["n_roots"] - len(card["roots"])
-    version = f", version {card['version']}" if card["version"] else ""
-    show_facts(
-        f"{card['source']} ({card['format']}{version})",
-        [
-            ("concepts", f"{card['concepts']:,} ({card['leaves']:,} leaves)"),
+    of_the_file = "" if card["restricted_to"] is None else " in the whole file"
+    part = [] if card["restricted_to"] is None else [("part", f"{card['restricted_to']} and what lies below it")]
+    return [
+        *part,
+        ("concepts", f"{card['concepts']:,} ({card['leaves']:,} leaves)"),
+        (
+            "roots",
+            f"{card['n_roots']:,}: {roots}"
+            + (f" and {more:,} more" if more > 0 else "")
+            + ("; a virtual root above them counts nowhere" if card["virtual_root"] else ""),
+        ),
+        ("depth", f"{card['depth']} nodes on the longest way from a root"),
+        (
+            "branching",
+            f"{branching['mean']:.1f} children of an inner concept on average, {branching['max']:,} at most",
+        ),
+        ("several parents", f"{card['several_parents']:,} concepts"),
+        ("labels", f"{card['concepts'] - card['without_label']:,}, synonyms {card['synonyms']:,}"),
+        (
+            "other ids",
+            f"{card['alternative_ids']:,} alternative, {obsolete['ids']:,} obsolete ({replaced:,} replaced)",
+        ),
+        ("cycles", "none"),
+        ("relations", f"{', '.join(card['relations'])}: {edges['read']:,} read{of_the_file}, {edges['kept']:,} kept"),
+        (
+            "edges dropped",
             (
-                "roots",
-                f"{card['n_roots']:,}: {roots}"
-                + (f" and {more:,} more" if more > 0 else "")
-                + ("; a virtual root above them counts nowhere" if card["virtual_root"] else ""),
+                f"{dropped:,}{of_the_file}: {edges['dangling'] - edges['orphaned']:,} to undeclared parents, "
+                + (f"{edges['orphaned']:,} from undeclared children, " if edges["orphaned"] else "")
+                + f"{edges['duplicate']:,} repeated, {edges['redundant']:,} shortcuts"
             ),
-            ("depth", f"{card['depth']} nodes on the longest way from a root"),
-            (
-                "branching",
-                f"{branching['mean']:.1f} children of an inner concept on average, {branching['max']:,} at most",
-            ),
-            ("several parents", f"{card['several_parents']:,} concepts"),
-            ("labels", f"{card['concepts'] - card['without_label']:,}, synonyms {card['synonyms']:,}"),
-            (
-                "other ids",
-                f"{card['alternative_ids']:,} alternative, {obsolete['ids']:,} obsolete ({replaced:,} replaced)",
-            ),
-            ("cycles", "none"),
-            ("relations", f"{', '.join(card['relations'])}: {edges['read']:,} read, {edges['kept']:,} kept"),
-            (
-                "edges dropped",
-                (
-                    f"{dropped:,}: {edges['dangling']:,} to undeclared parents, "
-                    f"{edges['duplicate']:,} repeated, {edges['redundant']:,} shortcuts"
-                ),
-            ),
-            ("concepts dropped", f"{card['isolated_concepts_dropped']:,} with neither parent nor child"),
-            ("for example", "; ".join(_named(concept) for concept in card["labels"])),
-            ("sha256", card["sha256"]),
-        ],
-    )
+        ),
+        (
+            "concepts dropped",
+            f"{card['isolated_concepts_dropped']:,} with neither parent nor child{of_the_file}",
+        ),
+        ("relabelled", f"{card['relabelled_concepts']:,} concepts with several labels{of_the_file}; the first is kept"),
+        ("for example", "; ".join(_named(concept) for concept in card["labels"])),
+        ("sha256", card["sha256"]),
+    ]
 
 
 def _named(concept: dict[str, str]) -> str:
-    return f"{concept['id']} {concept['label']}" if concept["label"] != concept["id"] else concept["id"]
+    label = concept["label"]
+    return f"{concept['id']} {label}" if label and label != concept["id"] else concept["id"]

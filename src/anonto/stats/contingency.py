@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 DENSE_CELLS = 1 << 24
 """Contingency tables of up to this many cells are counted densely."""
 CHUNK = 1 << 22
+SPARSE_IF_FEWER = 30
+"""A table is kept sparse when fewer than one cell in this many can be filled: a product then skips the empty ones."""
 
 
 def joint_shares(a: Column, b: Column) -> NDArray[np.float64] | Any:
     """The share of the records that each pair of values has, as a dense or a sparse table (values of a × of b)."""
     shape = (len(a.values), len(b.values))
     cells = shape[0] * shape[1]
-    if cells <= DENSE_CELLS:
+    if cells <= DENSE_CELLS and len(a) * SPARSE_IF_FEWER > cells:
         return _dense(a.codes, b.codes, shape) / len(a)
     table = coo_array(shape, dtype=np.float64).tocsr()
     for start in range(0, len(a), CHUNK):

@@ -4,10 +4,11 @@ With centred distances δ between the records,
 
 $$sdCov(A, B) = \sqrt{\frac{1}{n^2} \sum_{ij} \delta^A_{ij}\,\delta^B_{ij}}$$
 
-and, from the contingency table N of values of A × values of B with the distances of distinct values centred by the
-record counts,
+which is, multiplied out, the mean product of the distances, plus the product of their means, minus twice the mean
+product of the records' mean distances. From the shares P of the pairs of values (values of A × values of B) and the
+distances D of the distinct values the first of these is
 
-$$\sum_{ij} \delta^A_{ij}\,\delta^B_{ij} = \sum \bigl(\delta^A N\bigr) \circ \bigl(N \delta^B\bigr)$$
+$$\frac{1}{n^2} \sum_{ij} d^A_{ij}\,d^B_{ij} = \sum \bigl(D^A P\bigr) \circ \bigl(P D^B\bigr)$$
 
 so that the cost depends on the distinct values alone. This is the V-statistic of the papers: it is above 0 also for
 independent columns. `bias_corrected_distance_correlation` is not.
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-ROUNDING = 1e-15
-"""A squared covariance this close to 0 is 0: the distances are at most 1."""
+RELATIVE_ROUNDING = 1e-14
+"""A difference of sums this much smaller than they are is 0."""
 
 
 def distance_covariance(
@@ -66,8 +67,8 @@ def distance_covariance(
     Warns:
         NegativeRadicandWarning: With the number, when the squared covariance is below 0 and was set to 0.
     """
-    both = both_centred(a, b, tax_a, tax_b, measure, root, information_content)
-    return _root(both.covariance(), "distance covariance")
+    both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
+    return both.covariance().root("distance covariance")
 
 
 def distance_variance(
@@ -82,7 +83,7 @@ def distance_variance(
     column = encode_present(a)
     column = column.kept(column.codes >= 0) if column.n_missing else column
     attribute = nominal_attribute(column, tax_a, measure=measure, root=root, information_content=information_content)
-    return _root(centred(attribute).variance(), "distance variance")
+    return spread(attribute).variance().root("distance variance")
 
 
 def distance_correlation(
@@ -99,12 +100,11 @@ def distance_correlation(
 
     0 when a column is constant. The arguments are those of `distance_covariance`.
     """
-    both = both_centred(a, b, tax_a, tax_b, measure, root, information_content)
-    variances = both.a.variance() * both.b.variance()
-    if variances <= ROUNDING**2:
+    both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
+    variances = [one.variance().root("distance variance") for one in (both.a, both.b)]
+    if 0.0 in variances:
         return 0.0
-    covariance = _root(both.covariance(), "distance covariance")
-    return min(1.0, covariance / math.sqrt(math.sqrt(variances)))
+    return min(1.0, both.covariance().root("distance covariance") / math.sqrt(variances[0] * variances[1]))
 
 
 def bias_corrected_distance_correlation(
@@ -121,45 +121,70 @@ def bias_corrected_distance_correlation(
 
     It estimates the square of `distance_correlation`, from four records on. The arguments are the same.
     """
-    both = both_centred(a, b, tax_a, tax_b, measure, root, information_content)
+    both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
     if both.n_records < 4:
         raise TooFewRecordsError("The bias-corrected distance correlation", 4, both.n_records)
-    scale = math.sqrt(max(both.a.unbiased_variance(), 0.0) * max(both.b.unbiased_variance(), 0.0))
-    return both.unbiased_covariance() / scale if scale > ROUNDING else 0.0
+    scale = both.unbiased_scale()
+    return both.covariance().unbiased / scale if scale else 0.0
 
 
-# ------------------------------------------------------------------------------------------------ centred distances
+# ------------------------------------------------------------------------------------------------ from counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Centred:
-    """The distances of a column's distinct values, centred by its record counts, in both ways."""
+class Spread:
+    """The distances of a column's distinct values with the sums over records that centring needs."""
 
     shares: Floats
-    plain: Floats
-    """δ of the V-statistic."""
-    unbiased: Floats
-    """U-centred: δ̃ of the bias-corrected statistic, for records i ≠ j."""
+    distances: Floats
+    row_means: Floats
+    """For each value its mean distance to all records."""
+    mean: float
+    """The mean distance of two records, a record and itself included."""
     n_records: int
 
-    def variance(self) -> float:
+    def variance(self) -> Squared:
         """The squared distance variance."""
-        return float(self.shares @ self.plain**2 @ self.shares)
+        square = float(np.einsum("ij,ij,j->i", self.distances, self.distances, self.shares) @ self.shares)
+        return Squared.of_means(square, self.mean**2, float(self.shares @ self.row_means**2), self.n_records)
 
-    def unbiased_variance(self) -> float:
-        """The unbiased estimate of the squared distance variance."""
-        n = self.n_records
-        all_pairs = float(self.shares @ self.unbiased**2 @ self.shares)
-        same_record = float(self.shares @ self.unbiased.diagonal() ** 2)
-        return (all_pairs - same_record / n) * n / (n - 3)
+
+@dataclass(frozen=True, slots=True)
+class Squared:
+    """A squared distance covariance, as it is (V) and without its bias (U)."""
+
+    plain: float
+    unbiased: float
+    """NaN for fewer than four records."""
+    rounding: float
+    """What may be nothing but rounding."""
+
+    @classmethod
+    def of_means(cls, product: float, of_means: float, of_rows: float, n: int) -> Squared:
+        """From the mean product of two distances, the product of both means, and the mean product of row means.
+
+        Centring and multiplying out leaves these three; the weights without bias are those of Székely and Rizzo.
+        """
+        plain = product + of_means - 2.0 * of_rows
+        rounding = RELATIVE_ROUNDING * (product + of_means + 2.0 * of_rows)
+        if n < 4:
+            return cls(plain, math.nan, rounding)
+        weighted = product + of_means * (n / (n - 1)) * (n / (n - 2)) - 2.0 * of_rows * (n / (n - 2))
+        return cls(plain, weighted * (n / (n - 3)), rounding)
+
+    def root(self, what: str) -> float:
+        """The square root; below 0 it is set to 0 with a warning."""
+        if self.plain < -self.rounding:
+            warnings.warn(NegativeRadicandWarning(what, self.plain), stacklevel=3)
+        return math.sqrt(self.plain) if self.plain > self.rounding else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Both:
-    """Two columns, centred, with the shares of their pairs of values."""
+class TwoColumns:
+    """Two columns of the same records, with the shares of their pairs of values."""
 
-    a: Centred
-    b: Centred
+    a: Spread
+    b: Spread
     shares: Any
     """Dense or sparse: values of a × values of b."""
 
@@ -168,52 +193,41 @@ class Both:
         """Records that have both values."""
         return self.a.n_records
 
-    def covariance(self) -> float:
-        """The squared distance covariance."""
-        return _paired(self.a.plain, self.b.plain, self.shares)
-
-    def unbiased_covariance(self, shares: Any = None) -> float:
-        """The unbiased estimate of the squared distance covariance, also of another table with the same margins."""
+    def covariance(self, shares: Any = None) -> Squared:
+        """The squared distance covariance, also of another table with the same margins."""
         table = self.shares if shares is None else shares
-        n = self.n_records
-        same_record = float(self.a.unbiased.diagonal() @ (table @ self.b.unbiased.diagonal()))
-        return (_paired(self.a.unbiased, self.b.unbiased, table) - same_record / n) * n / (n - 3)
+        of_rows = float(self.a.row_means @ (table @ self.b.row_means))
+        product = _mean_product(self.a.distances, self.b.distances, table)
+        return Squared.of_means(product, self.a.mean * self.b.mean, of_rows, self.n_records)
+
+    def unbiased_scale(self) -> float:
+        """What the unbiased covariance is divided by; 0 when a column is constant."""
+        a, b = self.a.variance(), self.b.variance()
+        if a.plain <= a.rounding or b.plain <= b.rounding:
+            return 0.0
+        return math.sqrt(max(a.unbiased, 0.0) * max(b.unbiased, 0.0))
 
 
-def centred(attribute: NominalAttribute) -> Centred:
-    """Centre the distances of a column's distinct values."""
-    distances = attribute.distances()
-    shares = attribute.shares
-    n = attribute.n_records
+def spread(attribute: NominalAttribute) -> Spread:
+    """Look up the distances of a column's distinct values and sum them over its records."""
+    distances, shares = attribute.distances(), attribute.shares
     row_means = distances @ shares
-    grand_mean = float(shares @ row_means)
-    sums = np.add.outer(row_means, row_means)
-    plain = distances - sums + grand_mean
-    if n < 4:
-        return Centred(shares, plain, plain, n)
-    unbiased = distances - sums * (n / (n - 2)) + grand_mean * (n / (n - 1)) * (n / (n - 2))
-    return Centred(shares, plain, unbiased, n)
+    return Spread(shares, distances, row_means, float(shares @ row_means), attribute.n_records)
 
 
-def both_centred(
+def two_columns(
     a: Any, b: Any, tax_a: Taxonomy, tax_b: Taxonomy, measure: str, root: str, information_content: str
-) -> Both:
-    """Encode, place, centre and count two columns of the same records."""
+) -> TwoColumns:
+    """Encode, place and count two columns of the same records."""
     columns = encode_together(a, b)
     of_a, of_b = (
-        centred(nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content))
+        spread(nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content))
         for column, tax in zip(columns, (tax_a, tax_b), strict=True)
     )
-    return Both(of_a, of_b, joint_shares(*columns))
+    return TwoColumns(of_a, of_b, joint_shares(*columns))
 
 
-def _paired(of_a: Floats, of_b: Floats, shares: Any) -> float:
-    """Σ (δᴬ P) ∘ (P δᴮ)."""
-    left = (shares.T @ of_a).T if not isinstance(shares, np.ndarray) else of_a @ shares
+def _mean_product(of_a: Floats, of_b: Floats, shares: Any) -> float:
+    """Σ (Dᴬ P) ∘ (P Dᴮ): the mean product of the distances of two records in both columns."""
+    left = of_a @ shares if isinstance(shares, np.ndarray) else (shares.T @ of_a).T
     return float(np.einsum("ij,ij->", left, shares @ of_b))
-
-
-def _root(squared: float, what: str) -> float:
-    if squared < -ROUNDING:
-        warnings.warn(NegativeRadicandWarning(what, squared), stacklevel=3)
-    return math.sqrt(squared) if squared > ROUNDING else 0.0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonto.errors import ParameterError, TooFewRecordsError
-from anonto.stats.dependence import ROUNDING, both_centred
+from anonto.stats.dependence import two_columns
 
 if TYPE_CHECKING:
     from anonto.taxonomy.taxonomy import Taxonomy
@@ -42,8 +41,9 @@ def independence_test(
     """Test whether two nominal columns are independent.
 
     Random pairings are drawn as contingency tables with the same margins, so that their cost does not grow with the
-    number of records. On hierarchies with several parents prefer the measure ``"ancestor"``: independence is the
-    only case of correlation 0 for distances of negative type.
+    number of records; it grows with |A|·|B|·(|A| + |B|), the distinct values of both: at 1,000 × 500 of them a pairing
+    takes about a fifth of a second. On hierarchies with several parents prefer the measure ``"ancestor"``: independence
+    is the only case of correlation 0 for distances of negative type.
 
     Args:
         a: Concept ids, one per record; None is missing. Records that lack either value are left out.
@@ -61,20 +61,24 @@ def independence_test(
     """
     from scipy.stats import random_table
 
-    if isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
+    if not _is_count(permutations):
         raise ParameterError("permutations", "a whole number, 1 or more", permutations)
-    both = both_centred(a, b, tax_a, tax_b, measure, root, information_content)
+    both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
     n = both.n_records
     if n < 4:
         raise TooFewRecordsError("The test of independence", 4, n)
-    scale = math.sqrt(max(both.a.unbiased_variance(), 0.0) * max(both.b.unbiased_variance(), 0.0))
-    if scale <= ROUNDING:
-        return IndependenceTest(0.0, 1.0, n, permutations)
-    observed = both.unbiased_covariance()
+    scale = both.unbiased_scale()
+    if not scale:
+        return IndependenceTest(0.0, 1.0, n, int(permutations))
+    observed = both.covariance()
     rng = np.random.default_rng(seed)
     margins = [np.rint(one.shares * n).astype(np.int64) for one in (both.a, both.b)]
     at_least = 1
     for _ in range(permutations):
-        table = random_table.rvs(*margins, random_state=rng)
-        at_least += both.unbiased_covariance(np.asarray(table, dtype=np.float64) / n) >= observed - ROUNDING
-    return IndependenceTest(observed / scale, at_least / (permutations + 1), n, permutations)
+        table = np.asarray(random_table.rvs(*margins, random_state=rng), dtype=np.float64) / n
+        at_least += both.covariance(table).unbiased >= observed.unbiased - observed.rounding
+    return IndependenceTest(observed.unbiased / scale, at_least / (permutations + 1), n, int(permutations))
+
+
+def _is_count(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool) and int(number) >= 1

@@ -9,15 +9,17 @@ Rufian-Torrell, Information Sciences 242 (2013).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import LengthError, ParameterError
+from anonto.errors import ParameterError, listed
+from anonto.stats.contingency import joint_shares
 from anonto.stats.ties import TOLERANCE
 from anonto.table.attributes import nominal_attribute
-from anonto.table.columns import encode_present, encode_together
-from anonto.taxonomy.taxonomy import Taxonomy
+from anonto.table.columns import complete_records, encode_present, encode_together, require_equal_lengths
+from anonto.table.frames import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.table.columns import Column
+    from anonto.taxonomy.taxonomy import Taxonomy
 
     Floats = NDArray[np.float64]
 
@@ -114,17 +117,17 @@ def marginality_covariance(
     """
     if form not in FORMS:
         raise ParameterError("form", "'sqrt' or 'product'", form)
-    column_a, column_b = encode_together(a, b)
-    options = (measure, root, information_content)
-    of_a = _of_distinct(column_a, tax_a, *options)[column_a.codes]
-    of_b = _of_distinct(column_b, tax_b, *options)[column_b.codes]
-    products = of_a * of_b
-    return float(np.mean(np.sqrt(products) if form == "sqrt" else products))
+    columns = encode_together(a, b)
+    marginalities = [
+        _of_distinct(column, tax, measure, root, information_content)
+        for column, tax in zip(columns, (tax_a, tax_b), strict=True)
+    ]
+    return _covariance(columns, marginalities, form)
 
 
 def marginality_covariance_matrix(
-    columns: Mapping[str, Any] | Sequence[Any],
-    taxonomies: Taxonomy | Sequence[Taxonomy],
+    columns: Any,
+    taxonomies: Taxonomy | Sequence[Taxonomy] | Mapping[str, Taxonomy],
     measure: str = "ancestor",
     root: str = "ontology",
     *,
@@ -134,8 +137,8 @@ def marginality_covariance_matrix(
     """Marginality covariances of all pairs of columns, variances on the diagonal.
 
     Args:
-        columns: Several columns of the same records, by name or in order.
-        taxonomies: One for all columns or one for each.
+        columns: A pandas, polars or pyarrow table, a mapping of names to columns, or a list of columns.
+        taxonomies: One for all columns, one for each in their order, or a mapping of the columns' names to theirs.
         measure: One of `anonto.MEASURES`.
         root: ``"ontology"``, ``"lcs"`` or a concept id.
         form: ``"sqrt"`` or ``"product"``; see `marginality_covariance`.
@@ -144,20 +147,60 @@ def marginality_covariance_matrix(
     Returns:
         A symmetric matrix. Each entry uses the records that have both values.
     """
-    all_columns = list(columns.values()) if isinstance(columns, Mapping) else list(columns)
-    each = [taxonomies] * len(all_columns) if isinstance(taxonomies, Taxonomy) else list(taxonomies)
-    if len(each) != len(all_columns):
-        raise LengthError([len(all_columns), len(each)])
-    matrix = np.empty((len(all_columns), len(all_columns)))
-    for i, (a, tax_a) in enumerate(zip(all_columns, each, strict=True)):
-        for j, (b, tax_b) in enumerate(zip(all_columns[: i + 1], each[: i + 1], strict=True)):
-            matrix[i, j] = matrix[j, i] = marginality_covariance(
-                a, b, tax_a, tax_b, measure, root, form=form, information_content=information_content
-            )
+    if form not in FORMS:
+        raise ParameterError("form", "'sqrt' or 'product'", form)
+    named = _named(columns)
+    each = _one_for_each(taxonomies, list(named))
+    encoded = [encode_present(values, name if isinstance(name, str) else None) for name, values in named.items()]
+    require_equal_lengths([len(column) for column in encoded])
+    options = (measure, root, information_content)
+    whole = [_of_distinct(column, tax, *options) for column, tax in zip(encoded, each, strict=True)]
+    matrix = np.empty((len(encoded), len(encoded)))
+    for i, j in combinations_with_replacement(range(len(encoded)), 2):
+        both = complete_records([encoded[i], encoded[j]])
+        marginalities = [
+            whole[place]
+            if len(column) == len(encoded[place]) - encoded[place].n_missing
+            else _of_distinct(column, each[place], *options)
+            for place, column in zip((i, j), both, strict=True)
+        ]
+        matrix[i, j] = matrix[j, i] = _covariance(both, marginalities, form)
     return matrix
 
 
 FORMS = ("sqrt", "product")
+
+
+def _named(columns: Any) -> Mapping[str | int, Any]:
+    """Columns by name, or by place where they have none."""
+    pairs = enumerate(columns) if isinstance(columns, list | tuple) else columns_of(columns).items()
+    return dict(pairs)
+
+
+def _one_for_each(taxonomies: Any, names: list[str | int]) -> list[Taxonomy]:
+    if isinstance(taxonomies, Mapping):
+        return _by_name(taxonomies, names)
+    if not isinstance(taxonomies, list | tuple):
+        return [taxonomies] * len(names)
+    if len(taxonomies) != len(names):
+        raise ParameterError(
+            "taxonomies", f"one for all columns or one for each of the {len(names):,}", len(taxonomies)
+        )
+    return list(taxonomies)
+
+
+def _by_name(taxonomies: Mapping[str, Taxonomy], names: list[str | int]) -> list[Taxonomy]:
+    wrong = [str(name) for name in {*names} ^ {*taxonomies}]
+    if wrong:
+        must = "a mapping with the name of every column of the table and no other"
+        raise ParameterError("taxonomies", must, f"a difference at {listed(sorted(wrong))}")
+    return [taxonomies[str(name)] for name in names]
+
+
+def _covariance(columns: Sequence[Column], marginalities: Sequence[Floats], form: str) -> float:
+    """From the shares of distinct pairs; rounding may have left a marginality just below 0."""
+    a, b = (np.sqrt(np.maximum(m, 0.0)) if form == "sqrt" else m for m in marginalities)
+    return float(a @ joint_shares(columns[0], columns[1]) @ b)
 
 
 def _of_distinct(column: Column, tax: Taxonomy, measure: str, root: str, information_content: str) -> Floats:

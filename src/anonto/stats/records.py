@@ -12,180 +12,154 @@ References: Domingo-Ferrer, Sánchez, Rufian-Torrell, Information Sciences 242 (
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import (
-    AllMissingError,
-    MissingColumnError,
-    NotInOrderError,
-    NotNumericError,
-    ParameterError,
-    UnknownKeyError,
-)
-from anonto.ontology.catalogue import open_ontology
-from anonto.table.attributes import nominal_attribute
-from anonto.table.columns import encode, encode_present, require_equal_lengths
-from anonto.table.frames import column_names, column_of
-from anonto.taxonomy.taxonomy import Taxonomy
+from anonto.errors import AllMissingError, MissingColumnError, ParameterError, UnknownKeyError
+from anonto.table.attributes import NumericAttribute, TextAttribute
+from anonto.table.columns import require_equal_lengths
+from anonto.table.description import ColumnDescription
+from anonto.table.frames import columns_of
+from anonto.table.prepare import encode_described, opener, prepare, records_to_drop
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
+
+    from anonto.table.prepare import PreparedColumn
 
     Floats = NDArray[np.float64]
 
 SCALES = ("mean", "paper")
-KINDS = ("nominal", "ordinal", "numeric")
-COLUMN_KEYS = (
-    "kind",
-    "role",
-    "ontology",
-    "root",
-    "measure",
-    "information_content",
-    "order",
-    "na",
-    "missing",
-    "unmatched",
-)
+PLAN_KEYS = ("columns", "steps", "table")
 
 
 def record_distances(
-    table: Any, plan: Mapping[str, Any], scale: str = "mean", *, records: Sequence[int] | None = None
+    table: Any, plan: Any, scale: str = "mean", *, records: Sequence[int] | Sequence[bool] | None = None
 ) -> Floats:
     """Distances between the records of a table, over all columns that the plan names and does not call identifiers.
 
     Args:
         table: A pandas, polars or pyarrow table, or a mapping of names to columns.
-        plan: ``{"columns": {name: {"kind": …, "ontology": …, …}}}`` as in a plan file. An ontology may be a path, a
-            listed name, a `Taxonomy`, or a list of these (then the mean of their distances is taken).
+        plan: A plan, or ``{"columns": {name: {"kind": …, "ontology": …, …}}}`` with the keys of a plan file. An
+            ontology may be a path, a listed name, a `Taxonomy`, or a list of these (then the mean of their distances
+            is taken).
         scale: ``"mean"``, or ``"paper"`` for the formula as printed.
-        records: Positions of the records to give rows for; by default all.
+        records: Which records to give rows for, as positions or as a boolean for each record; by default all.
 
     Returns:
         A matrix: one row for each chosen record, one column for each record of the table. A pair is compared over the
-        columns that both records have, scaled up to all; NaN where they have none in common. A column without
-        variance adds nothing.
+        columns that both records have, scaled up to all; NaN where they have none in common, and for records that a
+        policy of the plan drops. A column without variance adds nothing.
     """
     if scale not in SCALES:
         raise ParameterError("scale", "'mean' or 'paper'", scale)
-    parts = _parts(table, plan, scale)
-    require_equal_lengths([part.codes.size for part in parts])
-    n = parts[0].codes.size
-    rows = np.arange(n) if records is None else np.asarray(records, dtype=np.int64)
+    prepared = _prepared(table, plan)
+    n = len(prepared[0].column)
+    rows = _rows(records, n)
     total = np.zeros((rows.size, n))
     compared = np.zeros((rows.size, n), dtype=np.int16)
-    for part in parts:
-        present = part.codes >= 0
+    for one in prepared:
+        present = one.column.codes >= 0
         both = np.logical_and.outer(present[rows], present)
-        total += np.where(both, part.pairs[np.ix_(part.codes[rows], part.codes)], 0.0)
+        total += np.where(both, _part(one, scale).between(rows), 0.0)
         compared += both
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.sqrt(np.where(compared > 0, total * (len(parts) / compared), np.nan))
+        return np.sqrt(np.where(compared > 0, total * (len(prepared) / compared), np.nan))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """One column's share in the squared distance: a number for each pair of distinct values."""
+def _rows(records: Any, n: int) -> NDArray[np.int64]:
+    """Positions, from positions or from one boolean for each record."""
+    if records is None:
+        return np.arange(n)
+    rows = np.asarray(records)
+    if rows.dtype.kind == "b" and rows.shape == (n,):
+        return np.flatnonzero(rows)
+    are_positions = rows.ndim == 1 and (rows.dtype.kind in "iu" or not rows.size)
+    if not are_positions or (rows.size and (rows.min() < 0 or rows.max() >= n)):
+        raise ParameterError("records", f"positions from 0 to {n - 1:,}, or a boolean for each record", "others")
+    return rows.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Line:
+    """A column of numbers in its share of the squared distance: one number for each record, scaled."""
+
+    numbers: Floats
+
+    def between(self, rows: NDArray[np.int64]) -> Floats:
+        return np.asarray(np.subtract.outer(self.numbers[rows], self.numbers) ** 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Pairs:
+    """Another column in its share of the squared distance: a number for each pair of distinct values."""
 
     codes: NDArray[np.int32]
     pairs: Floats
 
+    def between(self, rows: NDArray[np.int64]) -> Floats:
+        return np.asarray(self.pairs[np.ix_(self.codes[rows], self.codes)])
 
-def _parts(table: Any, plan: Mapping[str, Any], scale: str) -> list[_Part]:
-    columns = plan.get("columns", {})
+
+def _prepared(table: Any, plan: Any) -> list[PreparedColumn]:
+    columns = _described_columns(plan)
+    descriptions = {name: ColumnDescription.from_mapping(name, given) for name, given in columns.items()}
+    descriptions = {name: one for name, one in descriptions.items() if one.role != "identifier"}
+    if not descriptions:
+        raise ParameterError("plan", "a mapping with a column that is no identifier", "identifiers only")
+    cells = columns_of(table)
+    for name in descriptions:
+        if name not in cells:
+            raise MissingColumnError(name, cells)
+    encoded = {name: encode_described(name, cells[name], one) for name, one in descriptions.items()}
+    require_equal_lengths([len(column) for column in encoded.values()])
+    open_once = opener(getattr(plan, "folder", None))
+    drops = [records_to_drop(encoded[name], one, open_once) for name, one in descriptions.items()]
+    for dropped in drops:
+        if dropped is not None:
+            encoded = {name: column.blanked(dropped) for name, column in encoded.items()}
+    return [prepare(name, encoded[name], one, open_once) for name, one in descriptions.items()]
+
+
+def _described_columns(plan: Any) -> Mapping[str, Any]:
+    described = plan.to_dict() if hasattr(plan, "to_dict") else plan
+    if not isinstance(described, Mapping):
+        must = "a Plan (a file is read with anonto.Plan.from_toml) or a mapping with 'columns'"
+        raise ParameterError("plan", must, type(plan).__name__)
+    for key in described:
+        if key not in PLAN_KEYS:
+            raise UnknownKeyError(str(key), "The plan", PLAN_KEYS)
+    columns = described.get("columns")
     if not isinstance(columns, Mapping) or not columns:
         raise ParameterError("plan", "a mapping with 'columns' that names at least one column", "none")
-    names = column_names(table)
-    parts = []
-    for name, description in columns.items():
-        if name not in names:
-            raise MissingColumnError(name, names)
-        for key in description:
-            if key not in COLUMN_KEYS:
-                raise UnknownKeyError(key, f"Column {name!r} of the plan", COLUMN_KEYS)
-        if description.get("role") != "identifier":
-            parts.append(_part(name, column_of(table, name), description, scale))
-    if not parts:
-        raise ParameterError("plan", "a mapping with a column that is no identifier", "identifiers only")
-    return parts
+    return columns
 
 
-def _part(name: str, values: Any, description: Mapping[str, Any], scale: str) -> _Part:
-    kind = description.get("kind", "nominal")
-    if kind == "nominal":
-        return _nominal(name, values, description, scale)
-    if kind == "ordinal":
-        return _ordinal(name, values, description)
-    if kind == "numeric":
-        return _numeric(name, values)
-    raise ParameterError(f"kind of column {name!r}", f"one of {', '.join(KINDS)}", kind)
-
-
-def _nominal(name: str, values: Any, description: Mapping[str, Any], scale: str) -> _Part:
-    if "ontology" not in description:
-        raise ParameterError(f"ontology of column {name!r}", "given for a nominal column", None)
-    column = encode_present(values, name)
-    options = {key: description[key] for key in ("root", "information_content") if key in description}
-    measure = description.get("measure", "wu-palmer")
-    attributes = [
-        nominal_attribute(column, taxonomy, measure=measure, name=name, **options)
-        for taxonomy in _taxonomies(description["ontology"])
-    ]
-    pairs = np.mean([attribute.distances() for attribute in attributes], axis=0)
-    counts = attributes[0].counts
+def _part(prepared: PreparedColumn, scale: str) -> _Line | _Pairs:
+    attribute = prepared.attribute
+    if not len(prepared.column):
+        raise AllMissingError(0, prepared.name)
+    if isinstance(attribute, TextAttribute):
+        raise ParameterError(f"ontology of column {prepared.name!r}", "given for a nominal column", None)
+    codes = prepared.column.codes
+    if isinstance(attribute, NumericAttribute):
+        return _Line(_scaled(attribute.numbers, codes))
+    pairs, counts = attribute.distances(), attribute.counts
     n = int(counts.sum())
     marginality_variance = float(counts @ pairs @ counts) / n
     variance = marginality_variance if scale == "paper" else marginality_variance / max(n - 1, 1)
-    return _Part(column.codes, _ratio(pairs, variance))
+    return _Pairs(codes, pairs / variance if variance > 0 else np.zeros_like(pairs))
 
 
-def _ordinal(name: str, values: Any, description: Mapping[str, Any]) -> _Part:
-    order = description.get("order")
-    if isinstance(order, str) or not isinstance(order, Sequence) or len(set(order)) != len(order):
-        raise ParameterError(f"order of column {name!r}", "a list of different texts", "something else")
-    column = encode_present(values, name)
-    rank = {text: position for position, text in enumerate(order)}
-    unknown = [value for value in column.values if value not in rank]
-    if unknown:
-        raise NotInOrderError(unknown, name)
-    return _of_numbers(column.codes, np.array([float(rank[value]) for value in column.values]))
-
-
-def _numeric(name: str, values: Any) -> _Part:
-    column = encode(values)
-    if not column.values:
-        raise AllMissingError(len(column), name)
-    numbers = np.array([_number(value) for value in column.values])
-    wrong = [v for v, ok in zip(column.values, np.isfinite(numbers), strict=True) if not ok]
-    if wrong:
-        raise NotNumericError(wrong, name)
-    return _of_numbers(column.codes, numbers)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
-
-
-def _of_numbers(codes: NDArray[np.int32], numbers: Floats) -> _Part:
-    cells = numbers[codes[codes >= 0]]
-    variance = float(np.var(cells, ddof=1)) if cells.size > 1 else 0.0
-    return _Part(codes, _ratio(np.subtract.outer(numbers, numbers) ** 2 / 2.0, variance))
-
-
-def _ratio(pairs: Floats, variance: float) -> Floats:
-    return pairs / variance if variance > 0 else np.zeros_like(pairs)
-
-
-def _taxonomies(ontology: Any) -> list[Taxonomy]:
-    if isinstance(ontology, Taxonomy):
-        return [ontology]
-    if isinstance(ontology, list | tuple):
-        return [taxonomy for one in ontology for taxonomy in _taxonomies(one)]
-    return [open_ontology(ontology)]
+def _scaled(numbers: Floats, codes: NDArray[np.int32]) -> Floats:
+    """The number of each record, so that half the squared difference is in units of the variance; 0 where missing."""
+    largest = float(np.abs(numbers).max())
+    units = np.append(numbers / largest if largest > 0 else numbers, 0.0)[codes]
+    present = units[codes >= 0]
+    variance = float(np.var(present, ddof=1)) if present.size > 1 else 0.0
+    return np.asarray(units / np.sqrt(2.0 * variance) if variance > 0 else np.zeros_like(units))

@@ -56,7 +56,7 @@ def test_the_health_card_for_machines_is_json(edges: Path, capsys: pytest.Captur
     assert run(["ontology", str(edges), "--json", "--root", "a"]) == 0
     card = json.loads(capsys.readouterr().out)
     assert (card["concepts"], card["depth"], card["restricted_to"]) == (2, 2, "a")
-    assert card["edges"] == {"read": 3, "kept": 1, "dangling": 0, "duplicate": 0, "redundant": 0}
+    assert card["edges"] == {"read": 3, "kept": 1, "dangling": 0, "orphaned": 0, "duplicate": 0, "redundant": 0}
 
 
 def test_ontologies_with_a_name_are_listed_and_can_be_opened(capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,10 +151,27 @@ def test_bad_input_is_one_sentence_exit_code_2_and_no_traceback(
         assert len(said.err.strip().splitlines()) == 1 or "Usage" in said.err
 
 
-def test_a_header_alone_matches_nothing(edges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "header.csv").write_text("code,x\n")
-    assert run(["match", str(tmp_path / "header.csv"), "-c", "code", "-o", str(edges), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["cells"] == 0
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [("code,x\n", "'code' has no cells"), ("code,x\n,1\n?,2\n", "'code' has no value: all 2 cells are missing")],
+)
+def test_a_column_without_a_value_cannot_be_matched(
+    content: str, says: str, edges: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    out = tmp_path / "mapping.csv"
+    words = ["match", str(tmp_path / "t.csv"), "-c", "code", "-o", str(edges), "--na", "?", "--output", str(out)]
+    assert run(words) == 2
+    said = capsys.readouterr()
+    assert (said.out, says in said.err) == ("", True)
+    assert not out.exists()
+
+
+def test_the_help_says_how_many_values_get_suggestions(capsys: pytest.CaptureFixture[str]) -> None:
+    from anonto.table.match import MAX_VALUES_WITH_SUGGESTIONS
+
+    assert run(["match", "--help"]) == 0
+    assert f"{MAX_VALUES_WITH_SUGGESTIONS:,} most" in " ".join(capsys.readouterr().out.replace("│", " ").split())
 
 
 def test_our_own_mistakes_have_exit_code_1_and_show_no_data(
@@ -180,13 +197,17 @@ def test_ctrl_c_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "Stopped" in capsys.readouterr().err
 
 
-def test_the_demo_prints_statistics_and_is_the_same_each_time(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_prints_statistics_and_is_the_same_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     shown = []
     for _ in range(2):
-        assert run(["demo", "--records", "300"]) == 0
+        assert run(["demo", "--records", "100", "--force"]) == 0
         shown.append(capsys.readouterr().out)
     assert "semantic mean" in shown[0]
     assert shown[0] == shown[1]
+    assert (tmp_path / "demo-out" / "report.html").is_file()
 
 
 def test_the_version_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,6 +87,16 @@ def test_a_negative_radicand_is_clamped_and_told_with_its_number() -> None:
         assert stats.distance_correlation(a, b, tax, tax) == 0
 
 
+def test_one_deviating_record_in_a_hundred_million_still_varies() -> None:
+    shares = np.array([1 - 1e-8, 1e-8])
+    distances = np.array([[0.0, 0.66], [0.66, 0.0]])
+    row_means = distances @ shares
+    rare = dependence.Spread(shares, distances, row_means, float(shares @ row_means), 10**8)
+    found = rare.variance()
+    assert found.plain == pytest.approx((2 * 1e-8 * (1 - 1e-8) * 0.66) ** 2, rel=1e-6)
+    assert found.root("distance variance") > 0
+
+
 def test_records_that_lack_a_value_are_left_out() -> None:
     tax, a, b = _related(1)
     with_missing = ([*a, None, "0"], [*b, "0", None])
@@ -180,17 +190,15 @@ def test_the_same_seed_gives_the_same_p_value() -> None:
 def test_the_random_tables_have_the_law_of_a_shuffle() -> None:
     """The statistic over drawn tables against the statistic over shuffled records: the same mean and spread."""
     tax, a, b = _related(9)
-    both = dependence.both_centred(a, b, tax, tax, "ancestor", "ontology", "sanchez")
+    both = dependence.two_columns(a, b, tax, tax, "ancestor", "ontology", "sanchez")
     from scipy.stats import ks_2samp, random_table
 
     rng = np.random.default_rng(2)
     n = len(a)
     margins = [np.rint(one.shares * n).astype(int) for one in (both.a, both.b)]
-    by_table = [both.unbiased_covariance(random_table.rvs(*margins, random_state=rng) / n) for _ in range(300)]
+    by_table = [both.covariance(random_table.rvs(*margins, random_state=rng) / n).unbiased for _ in range(300)]
     by_shuffle = [
-        dependence.both_centred(
-            a, rng.permutation(b), tax, tax, "ancestor", "ontology", "sanchez"
-        ).unbiased_covariance()
+        dependence.two_columns(a, rng.permutation(b), tax, tax, "ancestor", "ontology", "sanchez").covariance().unbiased
         for _ in range(300)
     ]
     assert ks_2samp(by_table, by_shuffle).pvalue > 1e-4

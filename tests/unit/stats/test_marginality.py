@@ -1,6 +1,11 @@
 import math
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 
@@ -8,6 +13,7 @@ import anonto
 import oracles
 from anonto import stats
 from anonto.errors import LengthError, ParameterError
+from anonto.table.columns import Column, encode_present
 from strategies import hierarchies_with_columns, taxonomy_of
 
 SAMPLE = (
@@ -128,7 +134,61 @@ def test_columns_of_different_length_are_refused() -> None:
     with pytest.raises(LengthError, match="2 and 1"):
         stats.marginality_covariance(["flu", "burn"], ["flu"], tax, tax)
     with pytest.raises(LengthError, match="2 and 1"):
-        stats.marginality_covariance_matrix([["flu"], ["burn"]], [tax])
+        stats.marginality_covariance_matrix([["flu", "burn"], ["flu"]], tax)
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table, dict, lambda columns: list(columns.values())])
+def test_any_kind_of_table_gives_the_same_matrix(make) -> None:
+    tax = anonto.read_ontology("illnesses")
+    columns = {"a": ["flu", "burn", None, "flu"], "b": ["burn", "flu", "measles", "flu"]}
+    matrix = stats.marginality_covariance_matrix(make(columns), tax)
+    assert matrix[0, 1] == pytest.approx(stats.marginality_covariance(columns["a"], columns["b"], tax, tax))
+    assert matrix[0, 0] == pytest.approx(stats.marginality_variance(columns["a"], tax))
+    assert matrix[1, 1] == pytest.approx(stats.marginality_variance(columns["b"], tax))
+    assert np.array_equal(stats.marginality_covariance_matrix(columns, {"b": tax, "a": tax}), matrix)
+
+
+def test_every_column_of_a_matrix_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded = []
+
+    def counting(values: object, name: str | None = None) -> Column:
+        encoded.append(name)
+        return encode_present(values, name)
+
+    monkeypatch.setattr(import_module("anonto.stats.marginality"), "encode_present", counting)
+    columns = {name: ["flu", "burn", "flu"] for name in "abcd"}
+    stats.marginality_covariance_matrix(columns, anonto.read_ontology("illnesses"))
+    assert encoded == list("abcd")
+
+
+@pytest.mark.parametrize(
+    ("taxonomies", "says"),
+    [
+        (lambda tax: [tax], "one for each of the 2; got 1"),
+        (lambda tax: {"a": tax}, "every column of the table and no other; got 'a difference at b'"),
+        (lambda tax: {"a": tax, "b": tax, "c": tax}, "no other; got 'a difference at c'"),
+        (lambda _: "illnesses", "read it with anonto.read_ontology"),
+    ],
+)
+def test_a_matrix_needs_one_taxonomy_for_each_column(taxonomies, says: str) -> None:
+    tax = anonto.read_ontology("illnesses")
+    with pytest.raises(ParameterError, match=says):
+        stats.marginality_covariance_matrix({"a": ["flu"], "b": ["burn"]}, taxonomies(tax))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: stats.marginality(["flu"], "illnesses"),
+        lambda: stats.semantic_mean(["flu"], Path("illnesses.csv")),
+        lambda: stats.distance_correlation(["flu", "burn"], ["flu", "burn"], "illnesses", "illnesses"),
+        lambda: stats.marginality_variance(["flu"], None),
+        lambda: anonto.match(["flu"], "illnesses"),
+    ],
+)
+def test_a_name_or_a_path_is_no_taxonomy(ask) -> None:
+    with pytest.raises(ParameterError, match=r"tax must be a Taxonomy; read it with anonto\.read_ontology"):
+        ask()
 
 
 def test_an_unknown_form_is_refused() -> None:

@@ -1,3 +1,6 @@
+import tracemalloc
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +13,7 @@ import anonto
 import oracles
 from anonto import stats
 from anonto.errors import (
+    DuplicateColumnError,
     InputError,
     LengthError,
     MissingColumnError,
@@ -18,6 +22,8 @@ from anonto.errors import (
     ParameterError,
     UnknownKeyError,
 )
+from anonto.plan import PLAN_KEYS as PLAN_KEYS_OF_FILES
+from anonto.stats.records import PLAN_KEYS
 
 ILLS = anonto.read_ontology("illnesses")
 BETWEEN = {(a, b): ILLS.distance(a, b, "ancestor") for a in ILLS.ids for b in ILLS.ids}
@@ -90,6 +96,76 @@ def test_some_records_give_some_rows() -> None:
     table = {"illness": ["flu", "burn", "measles"], "age": [1, 5, 9]}
     whole = stats.record_distances(table, PLAN)
     assert np.array_equal(stats.record_distances(table, PLAN, records=[2, 0]), whole[[2, 0]])
+    assert np.array_equal(stats.record_distances(table, PLAN, records=[True, False, True]), whole[[0, 2]])
+    assert stats.record_distances(table, PLAN, records=[]).shape == (0, 3)
+
+
+@pytest.mark.parametrize("records", [[True, False], [3], [-1], [0.5], ["0"], [[0]]])
+def test_what_are_no_positions_and_no_mask_is_refused(records: list[object]) -> None:
+    table = {"illness": ["flu", "burn", "measles"], "age": [1, 5, 9]}
+    with pytest.raises(ParameterError, match="positions from 0 to 2, or a boolean for each record"):
+        stats.record_distances(table, PLAN, records=records)
+
+
+def test_one_row_of_many_numbers_makes_no_table_of_all_pairs() -> None:
+    table = {"age": np.arange(20_000)}
+    tracemalloc.start()
+    row = stats.record_distances(table, {"columns": {"age": {"kind": "numeric"}}}, records=[0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert row.shape == (1, 20_000)
+    assert row[0, -1] == pytest.approx(19_999 / np.sqrt(2 * np.var(table["age"], ddof=1)))
+    assert peak < 100 << 20
+
+
+def test_numbers_near_the_largest_have_distances() -> None:
+    plan = {"columns": {"x": {"kind": "numeric"}}}
+    huge = stats.record_distances({"x": ["1e308", "-1e308", "0"]}, plan)
+    np.testing.assert_allclose(huge, stats.record_distances({"x": [1, -1, 0]}, plan))
+
+
+@pytest.mark.parametrize(
+    ("plan", "error", "says"),
+    [
+        ("plan.toml", ParameterError, "anonto.Plan.from_toml"),
+        (Path("plan.toml"), ParameterError, "anonto.Plan.from_toml"),
+        (None, ParameterError, "plan must be a Plan"),
+        ({"colums": {}}, UnknownKeyError, "The plan has no key 'colums' .did you mean 'columns'"),
+    ],
+)
+def test_what_is_no_plan_is_refused(plan: object, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        stats.record_distances({"age": [1, 2]}, plan)
+
+
+def test_a_plan_with_steps_is_a_plan() -> None:
+    plan = anonto.Plan.from_dict({**PLAN, "steps": [{"method": "random-swap", "columns": ["illness"]}]})
+    table = {"illness": ["flu", "burn", "measles"], "age": [1, 5, 9]}
+    assert np.array_equal(stats.record_distances(table, plan), stats.record_distances(table, PLAN))
+    assert PLAN_KEYS == PLAN_KEYS_OF_FILES
+
+
+@pytest.mark.parametrize("table", [[[1, 2]], "table.csv", pl.LazyFrame({"age": [1]})])
+def test_what_is_no_table_is_refused(table: object) -> None:
+    with pytest.raises(ParameterError, match="table must be a pandas, polars or pyarrow table, or a mapping"):
+        stats.record_distances(table, PLAN)
+
+
+def test_repeated_names_are_refused() -> None:
+    with pytest.raises(DuplicateColumnError, match="'age'"):
+        stats.record_distances(pd.DataFrame([[1, 2]], columns=["age", "age"]), PLAN)
+
+
+@pytest.mark.parametrize("numbers", [[1e20, 2.0], np.array([1e300, 2.0]), pl.Series([1e20, None])])
+def test_inexact_numbers_are_counted_and_not_shown(numbers: object) -> None:
+    with pytest.raises(InputError, match=r"1 cell holds a floating-point number of 2\^53 or more") as caught:
+        stats.record_distances({"x": numbers}, {"columns": {"x": {"kind": "numeric"}}})
+    assert "e+" not in str(caught.value)
+
+
+def test_no_records_are_said_to_be_none() -> None:
+    with pytest.raises(InputError, match="Column 'x' has no cells"):
+        stats.record_distances({"x": []}, {"columns": {"x": {"kind": "numeric"}}})
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,82 @@
+"""``anonto init``: a first plan for a table, with the reasons for every guess."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from anonto.cli.ontology import JsonOption
+from anonto.cli.show import show_facts, show_json, show_table, working
+
+if TYPE_CHECKING:
+    from anonto.propose import Proposal
+
+OntologyOption = Annotated[
+    list[str] | None,
+    typer.Option("--ontology", help="An ontology to try: a file, an RF2 folder or a listed name; may be repeated."),
+]
+FolderOption = Annotated[
+    list[Path] | None,
+    typer.Option("--folder", help="Where to look for ontology files, besides the table's folder; may be repeated."),
+]
+
+
+def init(
+    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, Excel, SPSS, Stata or SAS file.")],
+    *,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The plan; by default TABLE.plan.toml beside the table.")
+    ] = None,
+    ontology: OntologyOption = None,
+    folder: FolderOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the plan if it exists.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Propose a plan: guess what each column is and recognise its ontology from its values.
+
+    Example: `anonto init discharges.csv --ontology icd9cm.csv --output plan.toml`
+    """
+    from anonto.propose import propose
+    from anonto.table.beside import written_beside
+
+    plan = output or Path(f"{table}.plan.toml")
+    _require_free(table, plan, force=force)
+    with working("Looking at the table"):
+        proposal = propose(table, ontologies=ontology or (), folders=folder or (), plan_folder=plan.absolute().parent)
+    with written_beside(plan, force=force) as beside:
+        beside.write_text(proposal.to_toml(), encoding="utf-8")
+    if as_json:
+        reasons = {name: list(said) for name, said in proposal.reasons.items()}
+        show_json({"output": str(plan), "plan": proposal.plan.to_dict(), "reasons": reasons})
+    else:
+        _show(proposal, table, plan)
+
+
+def _require_free(table: Path, plan: Path, *, force: bool) -> None:
+    """Refuse an output that is the table itself or is there already, before any work is done."""
+    from anonto.errors import ExistingFileError, SameFileError
+
+    if plan.expanduser().resolve() == table.expanduser().resolve():
+        raise SameFileError(str(plan))
+    if plan.exists() and not force:
+        raise ExistingFileError(str(plan))
+
+
+def _show(proposal: Proposal, table: Path, plan: Path) -> None:
+    columns = proposal.plan.columns
+    rows = [
+        [
+            name,
+            one.kind if one.role != "identifier" else "",
+            one.role,
+            ", ".join(Path(str(ontology)).name for ontology in one.ontologies),
+            "\n".join(proposal.reasons[name]),
+        ]
+        for name, one in columns.items()
+    ]
+    show_table(["column", "kind", "role", "ontology", "why"], rows)
+    steps = [(step.method.name, ", ".join(step.columns)) for step in proposal.plan.steps]
+    show_facts("Steps", steps or [("none", "no column looks like a quasi-identifier")])
+    typer.echo(f"Wrote {plan}; read it through, then: anonto mask {table} --plan {plan} --output …")

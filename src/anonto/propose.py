@@ -1,0 +1,161 @@
+"""From a table to a first plan: what each column seems to be, which ontology knows its values, and why.
+
+The plan is meant to be read and corrected, and is accepted by a run as it is. The reasons count; they show no cell.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from anonto.methods.registry import METHODS, method_of
+from anonto.plan import Plan, Step
+from anonto.table.candidates import candidates, listed_candidates
+from anonto.table.description import ColumnDescription
+from anonto.table.facts import open_table
+from anonto.table.guess import guess_column
+from anonto.table.recognise import known_intervals, recognise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonto.table.candidates import Candidate
+    from anonto.table.facts import Facts
+    from anonto.table.guess import Guess
+    from anonto.table.recognise import Recognised
+    from anonto.taxonomy.taxonomy import Taxonomy
+
+K = 10
+SEMANTIC_METHODS = ("rank-swap", "frequency-swap")
+"""For columns with an ontology, the preferred first; the last is always there."""
+PLAIN_METHODS = ("frequency-swap",)
+NUMERIC_METHODS = ("random-swap",)
+HEADING = """Proposed by `anonto init`: read it through, correct it, then mask with it.
+Roles: identifier (dropped), quasi-identifier (masked by a step below), confidential, other (released as they are).
+A swap among the next k records leaves most cells of a column with few values as they were: the evidence counts them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A plan, and for each column why it says what it says."""
+
+    plan: Plan
+    reasons: Mapping[str, tuple[str, ...]]
+
+    def to_toml(self) -> str:
+        """The plan as the text of a file, with the reasons as comments."""
+        comments = {name: "\n".join(said) for name, said in self.reasons.items()}
+        return self.plan.to_toml({"": f"{HEADING}\n\n", **comments})
+
+
+def propose(
+    table: Any,
+    *,
+    ontologies: Sequence[str | os.PathLike[str] | Taxonomy] = (),
+    folders: Sequence[str | os.PathLike[str]] = (),
+    plan_folder: str | os.PathLike[str] | None = None,
+) -> Proposal:
+    """Propose a plan for a table.
+
+    Args:
+        table: A pandas, polars or pyarrow table, or the path of a file.
+        ontologies: Paths, listed names or taxonomies to try besides the listed ones.
+        folders: Where to look for ontology files, besides the folder of the table.
+        plan_folder: Where the plan will be stored; paths below it are written relative to it, others in full.
+
+    Returns:
+        The plan and the reasons, by column.
+    """
+    path = Path(table) if isinstance(table, str | os.PathLike) else None
+    opened = open_table(table)
+    facts = {name: opened.facts(name) for name in opened.names}
+    guesses = {name: guess_column(one) for name, one in facts.items()}
+    present = {name: facts[name].without(guess.na) for name, guess in guesses.items()}
+    beside = [path.absolute().parent] if path else []
+    places = _different([*(Path(folder) for folder in folders), *beside])
+    known = candidates(ontologies, places, leave_out=[path] if path else [])
+    nominal = [present[name] for name, guess in guesses.items() if guess.may_have_an_ontology]
+    recognised = _recognised(nominal, known)
+    folder = Path(plan_folder).absolute() if plan_folder is not None else None
+    described: dict[str, ColumnDescription] = {}
+    reasons: dict[str, tuple[str, ...]] = {}
+    for name, guess in guesses.items():
+        found = recognised.get(name)
+        described[name] = _described(guess, found, folder)
+        numbers = known_intervals(present[name], known) if guess.kind == "numeric" else None
+        reasons[name] = (*guess.reasons, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
+    maskable = {name: one for name, one in described.items() if guesses[name].is_maskable}
+    plan = Plan(MappingProxyType(described), _steps(maskable, opened.n_records), MappingProxyType({}), folder)
+    plan.check()
+    return Proposal(plan, MappingProxyType(reasons))
+
+
+def _different(folders: Sequence[Path]) -> list[Path]:
+    """Each folder once; one that is not there is left for the search to refuse."""
+    return list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+
+
+# ------------------------------------------------------------------------------------------------ columns
+
+
+def _recognised(columns: Sequence[Facts], known: Sequence[Candidate]) -> dict[str, Recognised]:
+    """The ontology of each column; those with a name are opened only for columns that nothing else knows wholly."""
+    found = {facts.name: recognise(facts, known) for facts in columns}
+    unsure = [facts for facts in columns if (one := found[facts.name]) is None or one.unmatched != "refuse"]
+    if unsure:
+        all_known = [*known, *listed_candidates(unsure)]
+        found |= {facts.name: recognise(facts, all_known) for facts in unsure}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _described(guess: Guess, found: Recognised | None, folder: Path | None) -> ColumnDescription:
+    plain = ColumnDescription(kind=guess.kind, role=guess.role, order=guess.order, na=guess.na)
+    if found is None:
+        return plain
+    ontology = _reference(found.candidate, folder)
+    return replace(plain, ontology=ontology, unmatched=found.unmatched, na=(*guess.na, *found.na))
+
+
+def _groups_of_numbers(groups: Candidate | None) -> tuple[str, ...]:
+    return (f"{groups.title} groups its numbers; with kind = 'nominal' it could be its ontology",) if groups else ()
+
+
+def _reference(candidate: Candidate, folder: Path | None) -> str | Taxonomy:
+    """How the plan names an ontology: by a path from its own folder if the file lies there or below, else in full."""
+    if not isinstance(candidate.reference, Path):
+        return candidate.reference
+    file = Path(os.path.realpath(candidate.reference))
+    if folder is not None and file.is_relative_to(os.path.realpath(folder)):
+        return file.relative_to(os.path.realpath(folder)).as_posix()
+    return str(candidate.reference.absolute())
+
+
+# ------------------------------------------------------------------------------------------------ steps
+
+
+def _steps(columns: Mapping[str, ColumnDescription], n_records: int) -> tuple[Step, ...]:
+    """One step for each method that is chosen, over all quasi-identifiers it is chosen for."""
+    by_method: dict[str, list[str]] = {}
+    for name, description in columns.items():
+        if description.role == "quasi-identifier":
+            by_method.setdefault(preferred_method(description), []).append(name)
+    k = max(1, min(K, n_records - 1))
+    return tuple(Step(method_of(name, {"k": k} if _takes_k(name) else {}), tuple(of)) for name, of in by_method.items())
+
+
+def preferred_method(description: ColumnDescription) -> str:
+    """The best method there is for a column of its kind."""
+    if description.kind == "numeric":
+        return _first_there(NUMERIC_METHODS)
+    return _first_there(SEMANTIC_METHODS if description.ontologies else PLAIN_METHODS)
+
+
+def _first_there(methods: Sequence[str]) -> str:
+    return next(name for name in methods if name in METHODS)
+
+
+def _takes_k(method: str) -> bool:
+    return any(field.name == "k" for field in fields(METHODS[method]))  # type: ignore[arg-type]

@@ -1,0 +1,133 @@
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from anonto.cli.main import run
+
+LEVELS = "flu;infection;*\nmeasles;infection;*\nburn;injury;*\nfracture;injury;*\n"
+N = 60
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    illnesses = ["flu", "measles", "burn", "fracture", "?"]
+    rows = [f"r{n:04d},{20 + n % 30},{'fm'[n % 2]},{illnesses[(n + n // 7) % 5]}" for n in range(N)]
+    path = tmp_path / "table.csv"
+    path.write_text("record_id,age,sex,illness\n" + "\n".join(rows) + "\n")
+    (tmp_path / "levels.csv").write_text(LEVELS)
+    return path
+
+
+def test_init_writes_a_plan_beside_the_table_that_mask_accepts(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", str(table)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    assert "4 of 4 distinct values are codes of levels.csv" in shown.out
+    assert "flu" not in shown.out
+    plan = tmp_path / "table.csv.plan.toml"
+    assert str(plan) in shown.out
+    assert tomllib.loads(plan.read_text())["columns"]["illness"]["ontology"] == "levels.csv"
+    words = ["mask", str(table), "--plan", str(plan), "--output", str(tmp_path / "masked.csv")]
+    assert run(words) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_init_for_machines_prints_plan_and_reasons(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "sub" / "plan.toml"
+    plan.parent.mkdir()
+    assert run(["init", str(table), "--output", str(plan), "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["output"] == str(plan)
+    assert said["plan"] == tomllib.loads(plan.read_text())
+    assert said["plan"]["columns"]["illness"]["ontology"] == str(tmp_path / "levels.csv")
+    assert set(said["reasons"]) == {"record_id", "age", "sex", "illness"}
+
+
+def test_init_replaces_a_plan_only_by_force_and_never_the_table(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("mine")
+    words = ["init", str(table), "--output", str(plan)]
+    assert run(words) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert plan.read_text() == "mine"
+    assert run([*words, "--force"]) == 0
+    assert "[columns.age]" in plan.read_text()
+    before = table.read_bytes()
+    assert run(["init", str(table), "--output", str(table), "--force"]) == 2
+    assert table.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--folder", "nowhere"], "There is no file or folder 'nowhere'"),
+        (["--folder", "table.csv"], "'table.csv' is a file, not a folder"),
+        (["--ontology", "nowhere"], "no listed ontology 'nowhere'"),
+        (["--ontology", "table.csv"], "of no known ontology format"),
+        (["--output", "nowhere/plan.toml"], "cannot be written"),
+    ],
+)
+def test_init_refuses_in_one_sentence_and_writes_nothing(
+    table: Path, words: list[str], sentence: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(table.parent)
+    before = sorted(table.parent.iterdir())
+    assert run(["init", "table.csv", *words]) == 2
+    said = capsys.readouterr()
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+    assert sorted(table.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["init", "profile"])
+def test_a_missing_or_empty_table_is_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty.csv").write_text("")
+    for name in ("nowhere.csv", "empty.csv"):
+        assert run([command, str(tmp_path / name)]) == 2
+        assert capsys.readouterr().err.startswith("Error: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["empty.csv"]
+
+
+def test_profile_guesses_without_a_plan_and_says_so(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["profile", str(table)]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    for words in ("60 records", "guessed", "occur once", "distance correlation", "age × illness"):
+        assert words in shown.out
+    assert "r0001" not in shown.out
+
+
+def test_profile_with_a_plan_for_machines(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[columns.illness]\nontology = "levels.csv"\nna = ["?"]\n\n[columns.sex]\n')
+    assert run(["profile", str(table), "--plan", str(plan), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in found["columns"]] == ["illness", "sex"]
+    assert found["plan"] == str(plan)
+    assert sorted(one["columns"] for one in found["combinations"]) == [["illness"], ["illness", "sex"], ["sex"]]
+
+
+def test_profile_takes_a_plan_or_ontologies_not_both(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[columns.sex]\n")
+    assert run(["profile", str(table), "--plan", str(plan), "--folder", str(tmp_path)]) == 2
+    assert "leave out --ontology" in capsys.readouterr().err
+
+
+def test_profile_refuses_a_column_that_is_not_there(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[columns.sexx]\n")
+    assert run(["profile", str(table), "--plan", str(plan)]) == 2
+    assert "did you mean 'sex'" in capsys.readouterr().err

@@ -1,0 +1,181 @@
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import anonto
+from anonto.errors import MissingFileError, NotAFolderError
+from anonto.plan import Plan
+from anonto.propose import Proposal, preferred_method, propose
+from anonto.table.description import ColumnDescription
+
+LEVELS = "flu;infection;*\nmeasles;infection;*\nburn;injury;*\nfracture;injury;*\n"
+N = 60
+
+
+@pytest.fixture
+def frame() -> pl.DataFrame:
+    illnesses = ["flu", "measles", "burn", "fracture", "?"]
+    return pl.DataFrame(
+        {
+            "record_id": [f"r{n:04d}" for n in range(N)],
+            "age": [str(20 + n % 30) for n in range(N)],
+            "sex": ["f" if n % 2 else "m" for n in range(N)],
+            "illness": [illnesses[n % 5] for n in range(N)],
+            "pain level": [["low", "medium", "high"][n % 3] for n in range(N)],
+            "age band": [["0-9", "10-19", "20+"][n % 3] for n in range(N)],
+            "charge": [f"{n * 7.5}" for n in range(N)],
+            "country": ["Spain"] * N,
+            "empty": [None] * N,
+        },
+        schema_overrides={"empty": pl.String},
+    )
+
+
+@pytest.fixture
+def table(tmp_path: Path, frame: pl.DataFrame) -> Path:
+    path = tmp_path / "table.csv"
+    frame.write_csv(path)
+    return path
+
+
+def accepted(table: object, proposal: Proposal) -> anonto.Release:
+    return anonto.mask(table, proposal.plan)
+
+
+def test_a_proposal_says_what_each_column_is(table: Path) -> None:
+    (table.parent / "levels.csv").write_text(LEVELS)
+    columns = propose(table).plan.columns
+    assert {name: (one.kind, one.role) for name, one in columns.items()} == {
+        "record_id": ("nominal", "identifier"),
+        "age": ("numeric", "quasi-identifier"),
+        "sex": ("nominal", "quasi-identifier"),
+        "illness": ("nominal", "quasi-identifier"),
+        "pain level": ("ordinal", "other"),
+        "age band": ("ordinal", "quasi-identifier"),
+        "charge": ("numeric", "confidential"),
+        "country": ("nominal", "other"),
+        "empty": ("nominal", "other"),
+    }
+    assert columns["illness"].na == ("?",)
+    assert columns["age band"].order == ("0-9", "10-19", "20+")
+
+
+def test_steps_mask_every_quasi_identifier_once_and_nothing_else(table: Path) -> None:
+    steps = propose(table).plan.to_dict()["steps"]
+    assert steps == [
+        {"method": "random-swap", "columns": ["age"]},
+        {"method": "frequency-swap", "columns": ["sex", "illness", "age band"], "k": 10},
+    ]
+
+
+def test_a_proposal_is_accepted_unedited_without_a_warning(table: Path) -> None:
+    (table.parent / "levels.csv").write_text(LEVELS)
+    release = accepted(table, propose(table))
+    assert release.table.height == N
+    assert "record_id" not in release.table.columns
+    assert set(release.evidence["released_as_is"]) == {"pain level", "charge", "country", "empty"}
+
+
+def test_the_written_plan_reads_back_as_the_same_plan(table: Path) -> None:
+    (table.parent / "levels.csv").write_text(LEVELS)
+    proposal = propose(table, plan_folder=table.parent)
+    written = table.parent / "plan.toml"
+    written.write_text(proposal.to_toml(), encoding="utf-8")
+    assert Plan.from_toml(written) == proposal.plan
+    assert anonto.mask(table, written).evidence["n_records"] == N
+
+
+def test_reasons_stand_above_their_column_and_show_no_cell(table: Path) -> None:
+    (table.parent / "levels.csv").write_text(LEVELS)
+    proposal = propose(table)
+    text = proposal.to_toml()
+    assert "# ontology: 4 of 4 distinct values are codes of levels.csv\n[columns.illness]" in text
+    comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+    for cell in ("flu", "measles", "Spain", "r0001", "medium"):
+        assert cell not in comments
+    assert tomllib.loads(text)["columns"]["illness"]["na"] == ["?"]
+
+
+def test_paths_are_relative_to_the_plan_if_the_file_lies_there_or_below(table: Path, tmp_path: Path) -> None:
+    deeper = tmp_path / "deeper" / "still"
+    deeper.mkdir(parents=True)
+    (deeper / "levels.csv").write_text(LEVELS)
+
+    def written(plan_folder: Path | None) -> object:
+        return propose(table, folders=[deeper], plan_folder=plan_folder).plan.columns["illness"].ontology
+
+    assert written(tmp_path) == "deeper/still/levels.csv"
+    assert written(deeper) == "levels.csv"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert written(elsewhere) == str(deeper / "levels.csv")
+    assert written(None) == str(deeper / "levels.csv")
+
+
+def test_a_relative_ontology_is_found_from_the_folder_of_the_plan(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    Path("sub/levels.csv").write_text(LEVELS)
+    proposal = propose("table.csv", ontologies=["sub/levels.csv"], plan_folder="sub")
+    assert proposal.plan.columns["illness"].ontology == "levels.csv"
+    monkeypatch.chdir("/")
+    accepted(table, proposal)
+
+
+def test_listed_names_and_taxonomies_can_be_given(frame: pl.DataFrame) -> None:
+    by_name = propose(frame, ontologies=["illnesses"]).plan.columns["illness"]
+    assert by_name.ontology == "illnesses"
+    tax = anonto.read_ontology("illnesses")
+    proposal = propose(frame, ontologies=[tax])
+    assert proposal.plan.columns["illness"].ontology is tax
+    accepted(frame, proposal)
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_frames_of_every_library_get_the_same_plan(frame: pl.DataFrame, kind: str) -> None:
+    rows = frame.to_dicts()
+    table = {"polars": frame, "pandas": pd.DataFrame(rows), "pyarrow": pa.Table.from_pylist(rows)}[kind]
+    proposal = propose(table)
+    assert proposal.plan == propose(frame).plan
+    accepted(table, proposal)
+
+
+def test_numbers_stay_numeric_beside_a_hierarchy_of_them_which_is_named(table: Path) -> None:
+    levels = "".join(f"{n};{n // 10 * 10}s;*\n" for n in range(20, 50))
+    (table.parent / "hierarchy_age.csv").write_text(levels)
+    proposal = propose(table)
+    assert proposal.plan.columns["age"] == ColumnDescription(kind="numeric")
+    assert any("hierarchy_age.csv" in reason for reason in proposal.reasons["age"])
+
+
+def test_tables_of_few_or_no_records_get_a_plan_too() -> None:
+    for n in (0, 1, 2, 5):
+        rows = {"sex": ["f", "m", "f", "m", "f"][:n], "age": ["1", "2", "3", "4", "5"][:n]}
+        frame = pl.DataFrame(rows, schema={"sex": pl.String, "age": pl.String})
+        assert accepted(frame, propose(frame)).table.height == n
+
+
+def test_a_folder_that_is_none_is_refused(frame: pl.DataFrame, tmp_path: Path) -> None:
+    file = tmp_path / "file.csv"
+    file.write_text("x")
+    with pytest.raises(NotAFolderError):
+        propose(frame, folders=[file])
+    with pytest.raises(MissingFileError):
+        propose(frame, folders=[tmp_path / "nowhere"])
+
+
+def test_a_semantic_method_is_preferred_as_soon_as_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_ontology = ColumnDescription(ontology="illnesses")
+    there = dict.fromkeys(("rank-swap", "frequency-swap", "random-swap"), object)
+    monkeypatch.setattr("anonto.propose.METHODS", there)
+    assert preferred_method(with_ontology) == "rank-swap"
+    assert preferred_method(ColumnDescription()) == "frequency-swap"
+    del there["rank-swap"]
+    assert preferred_method(with_ontology) == "frequency-swap"
+    assert preferred_method(ColumnDescription(kind="numeric")) == "random-swap"
