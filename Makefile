@@ -1,5 +1,5 @@
 # Every target makes the environment it needs in .venv and installs into it.
-#   make demo    statistics of a made-up table           make lint    ruff, mypy, import-linter
+#   make demo    mask a made-up table, with a report     make lint    ruff, mypy, import-linter
 #   make test    every check and every test              make docs    the documentation, into site/
 #   make bench   the benchmarks                          make clean   remove what the targets made
 PYTHON ?= python3
@@ -11,7 +11,7 @@ WORKERS ?= auto
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.icd
-	$(BIN)/anonto demo
+	$(BIN)/anonto demo --force
 
 test: lint docs
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile

@@ -1,0 +1,1 @@
+"""Evidence to reports: plain data, HTML that needs nothing but itself, JSON, and lines for a terminal."""

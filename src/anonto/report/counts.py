@@ -1,0 +1,63 @@
+"""Counts as a report shows them: a report leaves the house, so small ones are hidden, and what would give them away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SMALLEST_SHOWN = 5
+SMALL = f"< {SMALLEST_SHOWN}"
+NOT_SHOWN = "not shown"
+
+Shown = int | str
+"""A count, or the words that stand for one that is hidden."""
+
+
+def shown(count: int) -> Shown:
+    """A count on its own."""
+    return SMALL if 0 < count < SMALLEST_SHOWN else count
+
+
+def shown_share(count: int, total: int) -> str:
+    """A count as a share of a total."""
+    if not total:
+        return "–"
+    if 0 < count < SMALLEST_SHOWN:
+        return f"< {SMALLEST_SHOWN / total:.1%}"
+    return f"{count / total:.1%}"
+
+
+def shown_parts(counts: Sequence[int], total: int) -> list[Shown]:
+    """Counts whose total can be known.
+
+    If what is hidden could be told by subtraction, further counts are hidden, the smallest first, until the rest is
+    no longer small.
+
+    Args:
+        counts: Some or all parts of the total.
+        total: Their total, with the parts that are not given.
+    """
+    words = [shown(count) for count in counts]
+    visible = sorted((place for place, word in enumerate(words) if word == counts[place]), key=lambda p: counts[p])
+    rest = total - sum(counts[place] for place in visible)
+    for place in visible:
+        if not 0 < rest < SMALLEST_SHOWN:
+            break
+        if counts[place]:
+            words[place] = NOT_SHOWN
+            rest += counts[place]
+    return words
+
+
+def spelt(count: Shown) -> str:
+    """A shown count as text."""
+    return f"{count:,}" if isinstance(count, int) else count
+
+
+def drawn(count: Shown) -> int:
+    """The length of a shown count's bar; a small one has the length of the smallest shown."""
+    if isinstance(count, int):
+        return count
+    return SMALLEST_SHOWN if count == SMALL else 0

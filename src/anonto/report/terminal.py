@@ -1,0 +1,29 @@
+"""A report in a few lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonto.errors import counted, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def terminal_summary(data: Mapping[str, Any]) -> list[str]:
+    """What was masked and how far it moved, one line for each column; warnings at the end."""
+    table = data["table"]
+    lines = [f"{counted(table['records'], 'record')}, {counted(table['columns'], 'column')}"]
+    if table["dropped_columns"]:
+        lines.append(f"dropped: {listed(table['dropped_columns'])}")
+    if table["dropped_records"]:
+        lines.append(f"records dropped: {table['dropped_records']}")
+    width = max((len(column["name"]) for column in data["columns"]), default=0)
+    lines += [
+        f"{column['name']:<{width}}  {column['method']}: {column['changed']['share']} changed, "
+        f"distance {column['rmse']:.3f} (root mean square)"
+        for column in data["columns"]
+    ]
+    if table["released_as_is"]:
+        lines.append(f"released as they are: {listed(one['name'] for one in table['released_as_is'])}")
+    return [*lines, *(f"Warning: {warning}" for warning in data["warnings"])]
