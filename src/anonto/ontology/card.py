@@ -16,7 +16,8 @@ ROOTS_SHOWN = 5
 def health_card(taxonomy: Taxonomy) -> dict[str, Any]:
     """Size, shape and faults of a taxonomy as plain data.
 
-    A taxonomy has no cycle: a file with one is refused when it is read.
+    A taxonomy has no cycle: a file with one is refused when it is read. Of a part of an ontology, what was read and
+    dropped is counted in the whole file.
     """
     n_children = np.diff(taxonomy.child_offsets)
     n_parents = np.diff(taxonomy.parent_offsets)
@@ -50,9 +51,11 @@ def health_card(taxonomy: Taxonomy) -> dict[str, Any]:
             "read": provenance.edges_read,
             "kept": int(taxonomy.parent_indices.size),
             "dangling": provenance.dangling_edges,
+            "orphaned": provenance.orphaned_edges,
             "duplicate": provenance.duplicate_edges,
             "redundant": provenance.redundant_edges,
         },
+        "relabelled_concepts": provenance.relabelled_concepts,
         "isolated_concepts_dropped": provenance.isolated_concepts,
         "labels": _some_labels(taxonomy),
     }

@@ -97,7 +97,7 @@ def open_ontology(
         The hierarchy as a `Taxonomy`.
     """
     name = os.fspath(path)
-    if Path(name).exists():
+    if _is_there(name):
         return read_ontology(path, format=format, root=root)
     listed = LISTED.get(name)
     if listed is not None:
@@ -108,3 +108,11 @@ def open_ontology(
     if isinstance(path, str) and Path(name).name == name and not Path(name).suffix:
         raise UnknownOntologyError(name, LISTED)
     return read_ontology(path, format=format, root=root)
+
+
+def _is_there(name: str) -> bool:
+    """Whether a path leads somewhere, or so far astray that only reading it can say why not."""
+    try:
+        return Path(name).exists()
+    except OSError:
+        return True

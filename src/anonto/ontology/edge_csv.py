@@ -1,16 +1,18 @@
 """Edge lists: a CSV with a header and one row per concept and parent.
 
 Columns in any order and case: ``id``, ``parent`` and, if wanted, ``label``, ``synonyms``, ``replaced_by``;
-others are left aside. Several parents stand in several rows or behind ``|`` in one cell; a root has an empty
-parent. A ``replaced_by`` makes its id obsolete. Ids are text: leading zeros stay.
+others are left aside. Several parents stand in several rows or behind ``|`` in one cell, unless the whole cell is
+an id; a root has an empty parent. A ``replaced_by`` makes its id obsolete. Ids are text: leading zeros stay.
 """
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError
+from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
 
@@ -42,6 +44,7 @@ def read_edge_csv(source: Source) -> Taxonomy:
         raise MalformedFileError(source.name, FORMAT, "its first line names no columns id and parent", start)
     delimiter, columns = found
     draft = Draft()
+    listed: Counter[tuple[str, str]] = Counter()
     width = len(_cells(header, delimiter))
     for line, row in rows(lines, delimiter, source.name, FORMAT):
         if len(row) != width:
@@ -51,6 +54,11 @@ def read_edge_csv(source: Source) -> Taxonomy:
         if not cells["id"]:
             raise MalformedFileError(source.name, FORMAT, "the id is empty", line)
         _add(draft, cells, delimiter)
+        if delimiter != LIST_SEPARATOR and LIST_SEPARATOR in cells["parent"]:
+            listed[cells["id"], cells["parent"]] += 1
+        elif cells["parent"]:
+            draft.edge(cells["id"], cells["parent"])
+    _add_listed_parents(draft, listed)
     return draft.finish(Provenance(source=source.name, format=FORMAT, sha256=source.sha256))
 
 
@@ -93,7 +101,7 @@ def rows(
 def _after_comments(source: Source) -> Iterator[tuple[int, str]]:
     """The lines with their numbers, from the first that is neither blank nor a comment."""
     started = False
-    for number, line in enumerate(source.text.split("\n"), start=1):
+    for number, line in numbered_lines(source.text):
         started = started or bool(line.strip() and not line.startswith("#"))
         if started:
             yield number, line
@@ -109,12 +117,17 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _add(draft: Draft, cells: Mapping[str, str], delimiter: str) -> None:
     concept = cells["id"]
     draft.concept(concept, cells.get("label", ""))
-    for parent in _listed(cells["parent"], delimiter):
-        draft.edge(concept, parent)
     for synonym in _listed(cells.get("synonyms", ""), delimiter):
         draft.synonym(concept, synonym)
     if cells.get("replaced_by"):
         draft.obsolete(concept, cells["replaced_by"])
+
+
+def _add_listed_parents(draft: Draft, listed: Counter[tuple[str, str]]) -> None:
+    """Split cells that hold several parents; only when all rows are read is it known which are ids themselves."""
+    for (concept, cell), times in listed.items():
+        for parent in [cell] if cell in draft else _listed(cell, ""):
+            draft.edge(concept, parent, times)
 
 
 def _listed(cell: str, delimiter: str) -> list[str]:

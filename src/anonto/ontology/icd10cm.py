@@ -28,10 +28,8 @@ ROOT = "ICD10CM"
 
 _CATEGORY_LENGTH = 3
 _LENGTH_BEFORE_EXTENSION = 6
-_TRAILING_RANGE = re.compile(r"\s*\(([A-Z]\w{2}(?:-[A-Z]\w{2})?)\)\s*$")
-
-
-_EXCEPTION = re.compile(r"7th characters? (.+?) do(?:es)? not apply to codes .*? with 6th character (.+)")
+_TRAILING_RANGE = re.compile(r"\(([A-Z]\w{2}(?:-[A-Z]\w{2})?)\)$")
+_NOT_APPLICABLE = re.compile(r" do(?:es)? not apply to codes ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ def _add_group(draft: Draft, place: _Place, name: str) -> Iterator[_Place]:
     if element.tag == "section" and element.find("diag") is None:
         return
     concept = f"{'chapter' if element.tag == 'chapter' else 'block'}:{codes}"
-    draft.concept(concept, _TRAILING_RANGE.sub("", description))
+    draft.concept(concept, _TRAILING_RANGE.sub("", description).rstrip())
     draft.edge(concept, place.parent)
     for below in element:
         if below.tag in {"section", "diag"}:
@@ -124,14 +122,27 @@ def _extensions(element: ET.Element) -> tuple[_Extension, ...]:
         return ()
     never_after: dict[str, set[str]] = {}
     for note in element.iterfind("notes/note"):
-        if found := _EXCEPTION.search(" ".join((note.text or "").split())):
-            for character in re.findall(r"\b[A-Z\d]\b", found.group(1)):
-                never_after.setdefault(character, set()).update(re.findall(r"\b([A-Z\d]) - ", found.group(2)))
+        for seventh, sixth in _exceptions(" ".join((note.text or "").split())):
+            never_after.setdefault(seventh, set()).update(sixth)
     return tuple(
         _Extension(character, (extension.text or "").strip(), frozenset(never_after.get(character, ())))
         for extension in definition.iterfind("extension")
         if (character := extension.get("char"))
     )
+
+
+def _exceptions(note: str) -> Iterator[tuple[str, list[str]]]:
+    """Seventh characters that a note excepts after some sixth ones.
+
+    It reads: 7th characters D and S do not apply to codes … with 6th character 7 - death.
+    """
+    _, _, rule = note.partition("7th character")
+    found = _NOT_APPLICABLE.search(rule)
+    if found is None:
+        return
+    _, _, sixth = rule[found.end() :].partition(" with 6th character ")
+    for character in re.findall(r"\b[A-Z\d]\b", rule[: found.start()]):
+        yield character, re.findall(r"\b([A-Z\d]) - ", sixth)
 
 
 def _add_extended(draft: Draft, code: str, label: str, extensions: tuple[_Extension, ...]) -> None:

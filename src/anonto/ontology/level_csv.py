@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from anonto.taxonomy.taxonomy import Taxonomy
 
 FORMAT = "level-csv"
+MAX_LEVELS = 100
 
 Node: TypeAlias = str | tuple[str, ...]
 """A value is its text; an inner node is its text and the texts above it."""
@@ -85,6 +86,8 @@ def _chains(source: Source) -> Iterator[tuple[int, tuple[str, ...]]]:
 def _checked(chains: list[tuple[int, tuple[str, ...]]], name: str) -> Iterable[tuple[int, tuple[str, ...]]]:
     top = Counter(chain[-1] for _, chain in chains).most_common(1)[0][0]
     for line, chain in chains:
+        if len(chain) > MAX_LEVELS:
+            raise MalformedFileError(name, FORMAT, f"it has more than {MAX_LEVELS} levels", line)
         if "" in chain:
             raise MalformedFileError(name, FORMAT, "a cell before the last one is empty", line)
         if chain[-1] != top:

@@ -1,17 +1,19 @@
 """From the text of a cell to a concept: by id, by an id that was damaged on the way, by label, by synonym, by likeness.
 
-The rules are tried in this order, and the first that gives exactly one concept wins:
+The rules are tried in this order, and the first that gives any concept decides:
 
 1. ``exact``: an id of the taxonomy.
 2. ``alternative id``: another id of a concept.
 3. ``replaced id``: an obsolete id whose replacement is known.
 4. ``normalised id``: the same but for case, blanks, ``_`` for ``:``, a missing namespace, or lost dots. A dot that is
    there counts: ``8.45`` is never read as ``84.5``.
-5. ``leading zeros``: the same but for zeros lost or added before the first other digit, as spreadsheets do.
+5. ``leading zeros``: the same but for zeros lost or added before a number, as spreadsheets do; a namespace such as
+   ``DOID:`` may stand before it. After other letters zeros count: ``E1`` is never read as ``E01``, only suggested it.
 6. ``label``, 7. ``synonym``: the same words, whatever the case and punctuation.
 8. ``fuzzy``, only on request: much like one label or synonym, and more like it than any of another concept.
 
-A text that fits several concepts equally is left unmatched, with these as suggestions.
+A rule that gives several concepts ends the search: the text is left unmatched, with these as suggestions, even where
+a later rule would give just one.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ MAX_SUGGESTIONS = 3
 LIKE_ENOUGH_TO_MATCH = 90.0
 LIKE_ENOUGH_TO_SUGGEST = 60.0
 
-_ZEROS = re.compile(r"([a-z:]*)0*(\d.*)", re.DOTALL)
+_NUMBER = re.compile(r"((?:[a-z][^:]*:)?)(?:0(?=\d))*+(\d++(?:\..*)?)", re.DOTALL)
+_LETTERS_AND_NUMBER = re.compile(r"([a-z:]*+)(?:0(?=\d))*+(\d.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +83,21 @@ class Matcher:
                 return None
         return self._place_by_likeness(text) if fuzzy else None
 
+    def concept_of(self, text: str, *, nearest: bool = False) -> str | None:
+        """The concept of a text; on request the one whose code is the longest beginning of it."""
+        placement = self.place(text)
+        if placement is not None:
+            return placement.concept
+        above = self._nearest_code(text) if nearest else []
+        return above[0].concept if above else None
+
     def suggest(self, text: str) -> tuple[Suggestion, ...]:
         """Concepts that a text without a place may have meant, best first."""
         for look_up in self._rules.values():
             several = look_up(text)
             if several:
                 return tuple(self._suggestion(concept, 100.0) for concept in several[:MAX_SUGGESTIONS])
-        by_code = self._nearest_code(text)
+        by_code = [*self._nearest_code(text), *self._same_but_for_zeros(text)]
         alike = self._likeness.most_alike(words(text), MAX_SUGGESTIONS, LIKE_ENOUGH_TO_SUGGEST)
         found = [*by_code, *(self._suggestion(concept, score) for concept, score in alike)]
         unique = {s.concept: s for s in sorted(found, key=lambda s: s.likeness)}
@@ -97,29 +108,25 @@ class Matcher:
     @cached_property
     def _rules(self) -> Mapping[str, Callable[[str], tuple[str, ...]]]:
         return {
-            "exact": lambda text: (text,) if text in self.taxonomy else (),
+            "exact": self._by_id,
             "alternative id": self._by_alternative,
             "replaced id": self._by_replacement,
             "normalised id": self._by_normalised_id,
-            "leading zeros": lambda text: self._zeroless_ids.get(zeroless(id_key(text)), ()),
-            "label": lambda text: self._labels.get(words(text), ()),
-            "synonym": lambda text: self._synonyms.get(words(text), ()),
+            "leading zeros": self._by_number,
+            "label": self._by_label,
+            "synonym": self._by_synonym,
         }
+
+    def _by_id(self, text: str) -> tuple[str, ...]:
+        return (text,) if text in self.taxonomy else ()
 
     def _by_alternative(self, text: str) -> tuple[str, ...]:
         concept = self.taxonomy.alternative_ids.get(text)
         return () if concept is None else (concept,)
 
     def _by_replacement(self, text: str) -> tuple[str, ...]:
-        """Follow replacements until one is in use; a chain that ends or runs in a circle gives nothing."""
-        seen: set[str] = set()
-        current: str | None = text
-        while current is not None and current in self.taxonomy.obsolete and current not in seen:
-            seen.add(current)
-            current = self.taxonomy.obsolete[current]
-        if not seen or current is None or current in seen:
-            return ()
-        return (current,) if current in self.taxonomy else self._by_alternative(current)
+        concept = self.taxonomy.replacement(text)
+        return () if concept is None else (concept,)
 
     def _by_normalised_id(self, text: str) -> tuple[str, ...]:
         key = id_key(text)
@@ -127,6 +134,15 @@ class Matcher:
         if not found and ("." not in key or not self._ids_have_dots):
             found = self._ids_without_dots.get(key.replace(".", ""), ())
         return found
+
+    def _by_number(self, text: str) -> tuple[str, ...]:
+        return self._zeroless_ids.get(zeroless(id_key(text)), ())
+
+    def _by_label(self, text: str) -> tuple[str, ...]:
+        return self._labels.get(words(text), ())
+
+    def _by_synonym(self, text: str) -> tuple[str, ...]:
+        return self._synonyms.get(words(text), ())
 
     def _place_by_likeness(self, text: str) -> Placement | None:
         best = self._likeness.most_alike(words(text), 2, LIKE_ENOUGH_TO_MATCH)
@@ -155,6 +171,10 @@ class Matcher:
     @cached_property
     def _zeroless_ids(self) -> Mapping[str, tuple[str, ...]]:
         return _grouped((zeroless(key), c) for key, found in self._ids_by_key.items() for c in found)
+
+    @cached_property
+    def _loosely_zeroless_ids(self) -> Mapping[str, tuple[str, ...]]:
+        return _grouped((_loosely_zeroless(key), c) for key, found in self._ids_by_key.items() for c in found)
 
     @cached_property
     def _labels(self) -> Mapping[str, tuple[str, ...]]:
@@ -194,6 +214,12 @@ class Matcher:
                 return [self._suggestion(found[0], 100.0 * length / len(key))]
         return []
 
+    def _same_but_for_zeros(self, text: str) -> list[Suggestion]:
+        """Concepts whose code has more or fewer zeros after its letters: likely, and as likely another code."""
+        key = id_key(text)
+        found = self._loosely_zeroless_ids.get(_loosely_zeroless(key), ())
+        return [self._suggestion(concept, _ratio_of_lengths(key, id_key(concept))) for concept in found]
+
     def _suggestion(self, concept: str, likeness: float) -> Suggestion:
         return Suggestion(concept, self.taxonomy.label(concept), round(likeness, 1))
 
@@ -209,9 +235,19 @@ def id_key(text: str) -> str:
 
 
 def zeroless(key: str) -> str:
-    """A normalised id without the zeros before its first other digit."""
-    found = _ZEROS.fullmatch(key)
+    """A normalised id without the zeros before its number; only a namespace may stand before that."""
+    found = _NUMBER.fullmatch(key)
     return found[1] + found[2] if found else key
+
+
+def _loosely_zeroless(key: str) -> str:
+    """A normalised id without the zeros after its first letters."""
+    found = _LETTERS_AND_NUMBER.fullmatch(key)
+    return found[1] + found[2] if found else key
+
+
+def _ratio_of_lengths(one: str, other: str) -> float:
+    return 100.0 * min(len(one), len(other)) / max(len(one), len(other))
 
 
 def words(text: str) -> str:

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError
+from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
 
@@ -67,7 +68,7 @@ def looks_like_tree_numbers(lines: Sequence[str]) -> bool:
 def _labels(source: Source) -> dict[str, str]:
     """Tree number → descriptor."""
     labels: dict[str, str] = {}
-    for line_number, line in enumerate(source.text.split("\n"), start=1):
+    for line_number, line in numbered_lines(source.text):
         if not line.strip() or line.startswith("#"):
             continue
         found = _LINE.fullmatch(line)

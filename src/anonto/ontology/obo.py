@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError
+from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
 
@@ -27,7 +28,6 @@ _SYNONYM_TAGS = ("synonym", "exact_synonym", "narrow_synonym", "broad_synonym", 
 _IDENTIFIER = re.compile(r"(?:\\.|[^\s\\{])+")
 _QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
 _TRAILING_COMMENT = re.compile(r"(?<!\\)\s!(\s.*)?$")
-_TRAILING_MODIFIERS = re.compile(r'\s*(?<!\\)\{[^{}]*="[^{}]*"\s*\}$')
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "W": " "}
 
@@ -64,7 +64,7 @@ def read_obo(source: Source) -> Taxonomy:
 
 def _terms(text: str) -> Iterator[_Term]:
     term = None
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in numbered_lines(text):
         if line.startswith("["):
             if term:
                 yield term
@@ -125,9 +125,16 @@ def _quoted(value: str) -> str:
 def _plain(value: str) -> str:
     if "!" in value:
         value = _TRAILING_COMMENT.sub("", value)
-    if value.endswith("}"):
-        value = _TRAILING_MODIFIERS.sub("", value)
-    return _unescaped(value)
+    return _unescaped(_without_modifiers(value) if value.endswith("}") else value)
+
+
+def _without_modifiers(value: str) -> str:
+    """A value without the braces at its end, if these hold ``name="text"``."""
+    before, _, modifiers = value[:-1].rpartition("{")
+    modifiers = modifiers.rstrip()
+    if "}" in modifiers or before.endswith("\\") or not modifiers.endswith('"') or '="' not in modifiers[:-1]:
+        return value
+    return before.rstrip()
 
 
 def _unescaped(value: str) -> str:

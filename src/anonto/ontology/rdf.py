@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from anonto.errors import MalformedFileError
+from anonto.errors import MalformedFileError, clipped
 from anonto.ontology.sniff import is_xml, safe_xml
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
@@ -118,7 +118,7 @@ def _statements(source: Source) -> Iterator[Quad]:
 
 def _fault(error: Exception) -> str:
     message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return re.sub(r"^Parser error at line .*?: ", "", message.split("\n")[0]).rstrip(".")
+    return clipped(re.sub(r"^Parser error at line .*?: ", "", message.split("\n")[0]).rstrip("."))
 
 
 def _note_link(facts: _Facts, subject: str, predicate: str, iri: str) -> None:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError, UnknownFormatError
 from anonto.ontology.edge_csv import read_edge_csv
+from anonto.ontology.formats import FORMATS
 from anonto.ontology.icd10cm import read_icd10cm
 from anonto.ontology.level_csv import read_level_csv
 from anonto.ontology.mesh import read_mesh
 from anonto.ontology.obo import read_obo
 from anonto.ontology.rdf import read_owl, read_rdf, read_skos
 from anonto.ontology.rf2 import read_rf2
-from anonto.ontology.sniff import FORMATS, sniff
-from anonto.ontology.source import kind_of_path, read_source
+from anonto.ontology.sniff import sniff
+from anonto.ontology.source import kind_of_path, name_of_folder, read_source
 
 if TYPE_CHECKING:
     import os
@@ -62,7 +63,7 @@ def read_ontology(
 
 def _read_folder(folder: Path, format_name: str | None) -> Taxonomy:
     if format_name not in {None, "rf2"}:
-        raise MalformedFileError(folder.name, str(format_name), "it is a folder")
+        raise MalformedFileError(name_of_folder(folder), str(format_name), "it is a folder")
     return read_rf2(folder)
 
 

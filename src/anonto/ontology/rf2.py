@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.errors import EmptyFileError, EncodingError, MalformedFileError
-from anonto.ontology.source import GZIP_MAGIC, file_sha256, opened, read_unpacked, refuse_binary
+from anonto.errors import EmptyFileError, EncodingError, MalformedFileError, clipped
+from anonto.ontology.source import (
+    GZIP_MAGIC,
+    file_sha256,
+    name_of_folder,
+    opened,
+    read_unpacked,
+    refuse_binary,
+)
 from anonto.taxonomy.build import Parts, build
 from anonto.taxonomy.taxonomy import Provenance
 
@@ -46,6 +53,7 @@ _FILE = re.compile(
 _DATE = re.compile(r"_(\d{8})\D")
 _SEMANTIC_TAG = r"\s*\([^()]*\)$"
 _HEADER_BYTES = 4096
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _COLUMNS = {
     "Concept": ("id", "active"),
     "Relationship": ("active", "sourceId", "destinationId", "typeId", "characteristicTypeId"),
@@ -72,7 +80,7 @@ def read_rf2(folder: Path) -> Taxonomy:
         sha256 = beside.submit(_sha256, folder, used)
         parts, isolated_concepts = _parts(files)
     provenance = Provenance(
-        source=folder.resolve().name,
+        source=name_of_folder(folder),
         format=FORMAT,
         sha256=sha256.result(),
         version=max((date for path in used for date in _DATE.findall(path.name)), default=""),
@@ -90,7 +98,7 @@ def _parts(files: Mapping[str, Sequence[Path]]) -> tuple[Parts, int]:
         concepts = concepts.unique("id", keep="last", maintain_order=True)
     is_active = concepts["active"] == "1"
     ids = concepts.filter(is_active)["id"].to_numpy()
-    children, parents = _edges(files, ids)
+    children, parents, orphaned_edges = _edges(files, ids, concepts["id"].to_numpy())
     connected = np.zeros(ids.size, np.bool_)
     connected[children] = True
     connected[parents[parents >= 0]] = True
@@ -105,6 +113,7 @@ def _parts(files: Mapping[str, Sequence[Path]]) -> tuple[Parts, int]:
         synonym_of=synonym_of,
         synonyms=synonyms,
         obsolete=_obsolete(files, concepts.filter(~is_active).select("id")),
+        orphaned_edges=orphaned_edges,
     )
     return parts, int(np.count_nonzero(~connected))
 
@@ -123,7 +132,7 @@ def _files(folder: Path) -> dict[str, list[Path]]:
     for table in ("Concept", "Relationship", "Description"):
         if not files[table]:
             fault = f"the folder holds no file sct2_{table}_Snapshot… or sct2_{table}_Full…"
-            raise MalformedFileError(folder.name, "RF2", fault)
+            raise MalformedFileError(name_of_folder(folder), "RF2", fault)
     return {table: list(paths.values()) for table, paths in files.items()}
 
 
@@ -153,7 +162,7 @@ def _table(files: Mapping[str, Sequence[Path]], table: str, **wanted: str) -> pl
         rows = frame.collect(engine="streaming")
     except pl.exceptions.PolarsError as error:
         _refuse_broken(paths, columns)
-        raise MalformedFileError(paths[0].name, "RF2", str(error).split("\n")[0]) from None
+        raise MalformedFileError(paths[0].name, "RF2", clipped(str(error).split("\n")[0])) from None
     if any(rows.null_count().row(0)):
         _refuse_broken(paths, columns)
         rows = rows.drop_nulls()
@@ -173,6 +182,8 @@ def _scan(path: Path, columns: Collection[str]) -> pl.LazyFrame:
     content = read_unpacked(path) if start.startswith(GZIP_MAGIC) else None
     start = start if content is None else content[:_HEADER_BYTES]
     refuse_binary(start, path.name)
+    if start.startswith(_UTF_16) or b"\x00" in start:
+        raise _not_utf_8(path.name, 1)
     header = start.decode("utf-8-sig", errors="replace").split("\n")[0].strip().split("\t")
     if header == [""]:
         raise EmptyFileError(path.name)
@@ -192,13 +203,13 @@ def _refuse_broken(paths: Sequence[Path], columns: Collection[str]) -> None:
     """Name the first line that is at fault, if there is one."""
     for path in paths:
         lines = read_unpacked(path).split(b"\n")
-        header = lines[0].decode("utf-8-sig").rstrip("\r").split("\t")
+        header = lines[0].decode("utf-8-sig", errors="replace").rstrip("\r").split("\t")
         numbers = [header.index(column) for column in _numeric(columns)]
         for number, line in enumerate(lines, start=1):
             try:
                 cells = line.decode().rstrip("\r").split("\t")
             except UnicodeDecodeError:
-                raise EncodingError(path.name, number) from None
+                raise _not_utf_8(path.name, number) from None
             if number == 1 or cells == [""]:
                 continue
             if len(cells) != len(header):
@@ -208,16 +219,25 @@ def _refuse_broken(paths: Sequence[Path], columns: Collection[str]) -> None:
                 raise MalformedFileError(path.name, "RF2", "an identifier or a date is no number", number)
 
 
+def _not_utf_8(name: str, line: int) -> EncodingError:
+    """A release is in UTF-8 and nothing else."""
+    return EncodingError(name, line, "UTF-8", other_encodings=False)
+
+
 # ---------------------------------------------------------------------------------------------- concepts
 
 
-def _edges(files: Mapping[str, Sequence[Path]], ids: Numbers) -> tuple[Numbers, Numbers]:
-    """Child and parent of each relationship by their position in ``ids``; −1 for an absent parent."""
+def _edges(files: Mapping[str, Sequence[Path]], ids: Numbers, declared: Numbers) -> tuple[Numbers, Numbers, int]:
+    """Child and parent of each relationship by their position in ``ids``; −1 for an absent parent.
+
+    Besides them, the number of relationships whose child is not even among the declared ids.
+    """
     rows = _table(files, "Relationship", active="1", typeId=IS_A, characteristicTypeId=INFERRED)
     children = _positions(rows["sourceId"].to_numpy(), ids)
     parents = _positions(rows["destinationId"].to_numpy(), ids)
-    declared = children >= 0
-    return children[declared], parents[declared]
+    kept = children >= 0
+    orphaned = _positions(rows["sourceId"].to_numpy()[~kept], declared) < 0
+    return children[kept], parents[kept], int(np.count_nonzero(orphaned))
 
 
 def _positions(values: Numbers, ids: Numbers) -> Numbers:

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from anonto.errors import EntityError, MalformedFileError, UnknownFormatError, UnsupportedFormatError
 from anonto.ontology.edge_csv import edge_columns
+from anonto.ontology.formats import FORMATS
 from anonto.ontology.level_csv import looks_like_levels
 from anonto.ontology.mesh import looks_like_tree_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-FORMATS = ("edge-csv", "level-csv", "obo", "owl", "skos", "rf2", "icd10cm", "mesh")
-"""The names of the formats that are read; OWL and SKOS as RDF/XML, Turtle or N-Triples."""
+    from collections.abc import Iterable, Iterator
 
 MAX_ENTITY_LENGTH = 1024
 MAX_ENTITY_GROWTH = 64 << 20
@@ -31,11 +30,12 @@ _RDF_FORMATS = "RDF/XML, Turtle or OBO"
 _MISC = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->", re.DOTALL)
 _START_TAG = re.compile(r"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)(?=[\s/>])[^>]*>?")
 _DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
-_DOCTYPE_START = re.compile(r"<!DOCTYPE\s+[\w.:-]+(?:[^\[>\"']|\"[^\"]*\"|'[^']*')*(?=[\[>])")
+_DOCTYPE_START = re.compile(r"<!DOCTYPE\s++[\w.:-]++(?:[^\[>\"']|\"[^\"]*\"|'[^']*')*+(?=[\[>])")
 _ENTITY = re.compile(r"<!ENTITY\s+([\w.:-]+)\s+(\"[^\"]*\"|'[^']*')\s*>")
-_OTHER_DECLARATION = re.compile(r"<!(?:ELEMENT|ATTLIST|NOTATION)\b(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>")
-_AMPERSAND = re.compile(r"&(?:amp|#0*38|#[xX]0*26);")
+_OTHER_DECLARATION = re.compile(r"<!(?:ELEMENT|ATTLIST|NOTATION)\b(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>")
+_AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#[xX]0*26);)+")
 _CHARACTER = re.compile(r"&#(\d{1,7}|[xX][0-9A-Fa-f]{1,6});")
+_REFERENCE = re.compile(r"&([\w.:-]+);")
 _ENTITY_REFERENCE = re.compile(r"&(?!(?:lt|gt|quot|apos);)[\w.:-]+;")
 
 _OBO_START = re.compile(r"\[(Term|Typedef|Instance)\]|(format-version|data-version)\s*:")
@@ -46,7 +46,7 @@ _MANCHESTER = re.compile(r"(Prefix|Ontology|Namespace):(\s|$)")
 _JSON = re.compile(r"\{\s*[\"}]|\[\s*[{\"\[\d]|\[\s*\]\s*$")
 _TURTLE = re.compile(
     r"@(prefix|base)\b|(?i:PREFIX\s+[\w.-]*:\s*<|BASE\s*<)"
-    r"|(<[^<>\"{}|^`\\\s]*>|_:\S+|[\w-]*:[\w.-]+|\[\s*\]?)\s+(a|<[^<>\s]*>|[\w-]*:[\w.-]+)\s"
+    r"|(?:(?:<[^<>\"{}|^`\\\s]*>|_:\S+|[\w-]*:[\w.-]+|\[\s*+\])\s++|\[\s++)(?:a|<[^<>\s]*>|[\w-]*:[\w.-]+)\s"
 )
 _RF2_HEADER = "id\teffectivetime\tactive\tmoduleid\t"
 
@@ -118,12 +118,22 @@ def safe_xml(text: str, name: str) -> str:
     end, entities = _prolog(text, name)
     if _DOCTYPE.search(text, end):
         raise EntityError(name)
-    growth = sum(text.count(f"&{entity[1]};", end) * len(entity[2]) for entity in entities)
-    if growth > max(MAX_ENTITY_GROWTH, MAX_ENTITY_RATIO * len(text)):
+    if _growth(text, end, entities) > max(MAX_ENTITY_GROWTH, MAX_ENTITY_RATIO * len(text)):
         raise EntityError(name)
     declared = "".join(f'<!ENTITY {entity[1]} "{_in_double_quotes(entity[2])}">' for entity in entities)
     doctype = f"<!DOCTYPE x [{declared}]>" if declared else ""
     return doctype + "\n" * text.count("\n", 0, end) + text[end:]
+
+
+def _growth(text: str, start: int, entities: Iterable[re.Match[str]]) -> int:
+    """The characters that all references to the entities stand for."""
+    lengths: dict[str, int] = {}
+    for entity in entities:
+        lengths[entity[1]] = max(len(entity[2]), lengths.get(entity[1], 0))
+    if not lengths:
+        return 0
+    references = Counter(found[1] for found in _REFERENCE.finditer(text, start))
+    return sum(references[name] * length for name, length in lengths.items())
 
 
 def _in_double_quotes(quoted: str) -> str:
@@ -193,10 +203,7 @@ def _is_harmless(value: str) -> bool:
     """Whether an entity's value refers to no entity, also after its character references are resolved."""
     if len(value) > MAX_ENTITY_LENGTH:
         return False
-    resolved = _AMPERSAND.sub("&", value)
-    while resolved != value:
-        value, resolved = resolved, _AMPERSAND.sub("&", resolved)
-    return not _ENTITY_REFERENCE.search(value)
+    return not _ENTITY_REFERENCE.search(_AMPERSAND.sub("&", value))
 
 
 def _after_misc(text: str, position: int) -> int:

@@ -6,6 +6,8 @@ in the 8-bit encoding that it declares, each plain or in gzip.
 
 from __future__ import annotations
 
+import codecs
+import errno
 import gzip
 import hashlib
 import os
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 GZIP_MAGIC = b"\x1f\x8b"
 CHUNK_BYTES = 1 << 20
-UNSUSPICIOUS_BYTES = 64 << 20
+UNSUSPICIOUS_BYTES = 4 << 20
 MAX_EXPANSION_RATIO = 200
 MAX_EXPANDED_BYTES = 4 << 30
 
@@ -97,6 +99,8 @@ def kind_of_path(path: str | os.PathLike[str]) -> str:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         mode = None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise MissingFileError(str(path)) from None
         raise UnreadableFileError(str(path), error.strerror or "unknown reason") from None
     if mode is None:
         raise MissingFileError(str(path))
@@ -105,6 +109,11 @@ def kind_of_path(path: str | os.PathLike[str]) -> str:
     if stat.S_ISREG(mode):
         return "file"
     raise UnreadableFileError(str(path), "it is no regular file")
+
+
+def name_of_folder(folder: Path) -> str:
+    """The name of a folder without its path, also of one that is written as a dot."""
+    return folder.resolve().name or str(folder)
 
 
 def opened(path: Path) -> BufferedReader:
@@ -161,16 +170,27 @@ def _next_chunk(unpacked: gzip.GzipFile, name: str) -> bytes:
 def decoded(content: bytes, name: str) -> str:
     """The text of some bytes, with one line feed at the end of each line and no byte order mark."""
     refuse_binary(content, name)
-    encoding = _encoding(content)
+    declared = _declared_encoding(content, name)
+    encoding = declared or _encoding(content)
     if encoding == "binary":
         raise BinaryFileError(name)
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
-        raise EncodingError(name, _line_of(content, error.start, encoding)) from None
+        line = _line_of(content, error.start, encoding)
+        raise EncodingError(name, line, declared, other_encodings=False) from None
     if not text or text.isspace():
         raise EmptyFileError(name)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines of a text with their numbers, one at a time: all at once would need many times its memory."""
+    number, position = 1, 0
+    while (end := text.find("\n", position)) >= 0:
+        yield number, text[position:end]
+        number, position = number + 1, end + 1
+    yield number, text[position:]
 
 
 def refuse_binary(content: bytes, name: str) -> None:
@@ -187,10 +207,20 @@ def _encoding(content: bytes) -> str:
         return "utf-16"
     if b"\x00" in content:
         return _encoding_by_zeros(content[:_ENCODING_SAMPLE])
-    declaration = _XML_DECLARATION.match(content[:_ENCODING_SAMPLE])
-    if declaration and _DECLARABLE.fullmatch(declared := declaration.group(1).decode("ascii")):
-        return declared
     return "utf-8"
+
+
+def _declared_encoding(content: bytes, name: str) -> str | None:
+    """The 8-bit encoding that XML declares, if it does."""
+    declaration = _XML_DECLARATION.match(content[:_ENCODING_SAMPLE])
+    declared = declaration.group(1).decode("ascii") if declaration else ""
+    if not _DECLARABLE.fullmatch(declared) or b"\x00" in content:
+        return None
+    try:
+        codecs.lookup(declared)
+    except LookupError:
+        raise EncodingError(name, None, declared) from None
+    return declared
 
 
 def _encoding_by_zeros(sample: bytes) -> str:

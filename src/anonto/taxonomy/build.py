@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     CompressedRows = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 MAX_CYCLES_SHOWN = 5
-MAX_CYCLE_NODES_SHOWN = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +37,10 @@ class Parts:
     synonyms: tuple[str, ...] = ()
     alternative_ids: Mapping[str, str] = field(default_factory=dict)
     obsolete: Mapping[str, str | None] = field(default_factory=dict)
+    repeated_edges: int = 0
+    """Edges that were read again and are not among the children and parents."""
+    orphaned_edges: int = 0
+    """Edges from a child that the source does not declare; they are not among the children and parents."""
 
 
 class Draft:
@@ -45,19 +48,30 @@ class Draft:
 
     def __init__(self) -> None:
         self._labels: dict[str, str] = {}
-        self._edges: list[tuple[str, str]] = []
+        self._relabelled: set[str] = set()
+        self._edges: dict[tuple[str, str], None] = {}
+        self._repeated_edges = 0
         self._synonyms: dict[str, dict[str, None]] = {}
         self._alternative_ids: dict[str, str] = {}
+        self._contested_ids: set[str] = set()
         self._obsolete: dict[str, str | None] = {}
+
+    def __contains__(self, concept: object) -> bool:
+        return concept in self._labels
 
     def concept(self, concept: str, label: str = "") -> None:
         """Declare a concept; the first label that is not empty stays."""
-        if not self._labels.get(concept):
+        known = self._labels.get(concept)
+        if not known:
             self._labels[concept] = label
+        elif label and label != known:
+            self._relabelled.add(concept)
 
-    def edge(self, child: str, parent: str) -> None:
-        """Say that the child is a kind of the parent."""
-        self._edges.append((child, parent))
+    def edge(self, child: str, parent: str, times: int = 1) -> None:
+        """Say that the child is a kind of the parent; repetitions are counted and not kept."""
+        known = len(self._edges)
+        self._edges[child, parent] = None
+        self._repeated_edges += times - (len(self._edges) - known)
 
     def synonym(self, concept: str, text: str) -> None:
         """Give a concept another label."""
@@ -66,7 +80,8 @@ class Draft:
 
     def alternative(self, other: str, concept: str) -> None:
         """Give a concept another id; the first concept that claims it keeps it."""
-        self._alternative_ids.setdefault(other, concept)
+        if self._alternative_ids.setdefault(other, concept) != concept:
+            self._contested_ids.add(other)
 
     def obsolete(self, concept: str, replacement: str | None = None) -> None:
         """Declare an id as no longer used."""
@@ -76,7 +91,7 @@ class Draft:
         """Number the concepts and build the taxonomy; obsolete ids are no concepts."""
         ids = tuple(c for c in self._labels if c not in self._obsolete)
         number = {concept: n for n, concept in enumerate(ids)}
-        edges = [(number[c], number.get(p, -1)) for c, p in self._edges if c in number]
+        edges = [(number[c], self._number_above(c, p, number)) for c, p in self._edges if c in number]
         endpoints = np.array(edges, dtype=np.int64).reshape(-1, 2)
         synonyms = [
             (n, text)
@@ -93,14 +108,25 @@ class Draft:
             synonyms=tuple(text for _, text in synonyms),
             alternative_ids={o: c for o, c in self._alternative_ids.items() if c in number and o not in number},
             obsolete=self._obsolete,
+            repeated_edges=self._repeated_edges,
+            orphaned_edges=sum(c not in self._labels and c not in self._obsolete for c, _ in self._edges),
         )
-        return build(parts, provenance)
+        relabelled = sum(concept in number for concept in self._relabelled)
+        return build(parts, replace(provenance, relabelled_concepts=relabelled))
+
+    def _number_above(self, child: str, parent: str, number: Mapping[str, int]) -> int:
+        """The number of a parent, also under another id that is its alone; −1 if there is none."""
+        found = number.get(parent)
+        if found is None and parent not in self._contested_ids and parent not in self._obsolete:
+            concept = self._alternative_ids.get(parent)
+            found = number.get(concept) if concept is not None and concept != child else None
+        return -1 if found is None else found
 
 
 def build(parts: Parts, provenance: Provenance) -> Taxonomy:
     """Check, reduce and freeze.
 
-    Edges to undeclared parents and repeated edges are kept out and counted; a cycle is refused; shortcuts past
+    Edges from or to undeclared concepts and repeated edges are kept out and counted; a cycle is refused; shortcuts past
     another parent are removed.
     """
     n = len(parts.ids)
@@ -138,9 +164,10 @@ def build(parts: Parts, provenance: Provenance) -> Taxonomy:
         obsolete=parts.obsolete,
         provenance=replace(
             provenance,
-            edges_read=int(parts.children.size),
-            dangling_edges=int(np.count_nonzero(~declared)),
-            duplicate_edges=int(np.count_nonzero(declared) - pairs.size),
+            edges_read=int(parts.children.size) + parts.repeated_edges + parts.orphaned_edges,
+            dangling_edges=int(np.count_nonzero(~declared)) + parts.orphaned_edges,
+            duplicate_edges=int(np.count_nonzero(declared) - pairs.size) + parts.repeated_edges,
+            orphaned_edges=parts.orphaned_edges,
             redundant_edges=int(np.count_nonzero(redundant)),
             virtual_root=n_roots > 1,
         ),
@@ -166,7 +193,7 @@ def restrict(taxonomy: Taxonomy, kept: NDArray[np.bool_], root: str) -> Taxonomy
         synonym_of=new_number[synonym_of[kept_synonyms]],
         synonyms=_taken(taxonomy.synonym_texts, kept_synonyms),
         alternative_ids={o: c for o, c in taxonomy.alternative_ids.items() if c in inside_ids},
-        obsolete={o: c for o, c in taxonomy.obsolete.items() if c in inside_ids},
+        obsolete={o: c for o in taxonomy.obsolete if (c := taxonomy.replacement(o)) in inside_ids},
     )
     part = build(parts, taxonomy.provenance)
     provenance = replace(taxonomy.provenance, restricted_to=root, virtual_root=False)
@@ -216,7 +243,4 @@ def _walk(start: int, one_parent: Mapping[int, int]) -> list[int]:
     while node not in seen:
         seen[node] = len(seen)
         node = one_parent[node]
-    cycle = list(seen)[seen[node] :]
-    if len(cycle) > MAX_CYCLE_NODES_SHOWN:
-        cycle = cycle[:MAX_CYCLE_NODES_SHOWN]
-    return cycle
+    return list(seen)[seen[node] :]

@@ -39,7 +39,7 @@ def information_content(taxonomy: Taxonomy, kind: str = "sanchez", counts: Mappi
             raise ParameterError("counts", "given (records per concept) with information_content = 'data'", None)
         return content_of_data(taxonomy, counts)
     if kind not in INTRINSIC:
-        raise ParameterError("information_content", f"one of {', '.join([*INTRINSIC, 'data'])}", kind)
+        raise ParameterError("information_content", f"one of {', '.join(CONTENTS)}", kind)
     compute = INTRINSIC[kind]
     return taxonomy.remembered(("information content", kind), lambda: compute(taxonomy))
 
@@ -89,8 +89,9 @@ def content_of_data(taxonomy: Taxonomy, counts: Mapping[str, int]) -> Floats:
     records[taxonomy.numbers(counts)] = np.fromiter(counts.values(), np.float64, len(counts))
     if not np.isfinite(records).all() or (records < 0).any():
         raise ParameterError("counts", "numbers of records, 0 or more", "something else")
-    below, _ = _below(taxonomy, records + 1.0 / len(taxonomy))
-    return np.asarray(np.maximum(np.log(records.sum() + 1.0) - np.log(below), 0.0))
+    below, _ = _below(taxonomy, records)
+    concepts_below, _ = _below(taxonomy, np.ones(len(taxonomy)))
+    return np.asarray(np.maximum(np.log(records.sum() + 1.0) - np.log(below + concepts_below / len(taxonomy)), 0.0))
 
 
 def _below(taxonomy: Taxonomy, weights: Floats) -> tuple[Floats, NDArray[np.int32]]:
@@ -99,3 +100,5 @@ def _below(taxonomy: Taxonomy, weights: Floats) -> tuple[Floats, NDArray[np.int3
 
 
 INTRINSIC: dict[str, Callable[[Taxonomy], Floats]] = {"sanchez": content_by_sanchez, "seco": content_by_seco}
+CONTENTS = (*INTRINSIC, "data")
+"""The kinds of information content."""

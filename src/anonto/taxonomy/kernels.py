@@ -172,6 +172,41 @@ def descendants_of(start: int, child_offsets: Longs, child_indices: Ints) -> NDA
     return below
 
 
+@njit(cache=True, nogil=True)
+def ways_down(root: int, order: Ints, child_offsets: Longs, child_indices: Ints) -> Ints:
+    """For each concept the edges on the shortest way down from a root; −1 if it is not below."""
+    ways = np.full(order.size, -1, np.int32)
+    ways[root] = 0
+    for place in range(order.size):
+        node = order[place]
+        if ways[node] < 0:
+            continue
+        for e in range(child_offsets[node], child_offsets[node + 1]):
+            child = child_indices[e]
+            if ways[child] < 0 or ways[node] + 1 < ways[child]:
+                ways[child] = ways[node] + 1
+    return ways
+
+
+@njit(cache=True, nogil=True)
+def largest_in_forest(order: Ints, parent_offsets: Longs, parent_indices: Ints, height: Floats) -> float:
+    """The largest height(x) + height(y) − 2 height(their lowest common ancestor), when nobody has two parents.
+
+    Heights must grow downwards. Each concept hands the best of its subtree up to its parent, which adds the best two of
+    different children, or of a child and itself.
+    """
+    best_below = height.copy()
+    largest = 0.0
+    for place in range(order.size - 1, -1, -1):
+        node = order[place]
+        if parent_offsets[node + 1] == parent_offsets[node]:
+            continue
+        parent = parent_indices[parent_offsets[node]]
+        largest = max(largest, best_below[node] + best_below[parent] - 2.0 * height[parent])
+        best_below[parent] = max(best_below[parent], best_below[node])
+    return largest
+
+
 # ------------------------------------------------------------------------------------------------ pairs of concepts
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonto.errors import ParameterError, UnknownMeasureError
 from anonto.taxonomy.distance import FUNCTIONS, MEASURES, USE_CONTENT
+from anonto.taxonomy.information import CONTENTS
 from anonto.taxonomy.information import information_content as content_of
 from anonto.taxonomy.pairs import pairs_between
+from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import DTypeLike, NDArray
 
+    from anonto.taxonomy.pairs import Pairs
     from anonto.taxonomy.taxonomy import Taxonomy
 
     Floats = NDArray[np.float64]
@@ -40,19 +41,19 @@ def distance_matrix(
     """Distances of rows to columns (or of all pairs of rows), concepts given by number, tile by tile in threads."""
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError("dtype", "float32 or float64", str(np.dtype(dtype)))
-    tiles = _tiler(taxonomy, rows, columns, measure, information_content, counts)
+    tiles = _measure(taxonomy, measure, information_content, counts).tiles(taxonomy, rows, columns)
     n_columns = rows.size if columns is None else columns.size
     out = np.empty((rows.size, n_columns), dtype=dtype)
 
     def fill(row: slice) -> None:
         first = row.start if columns is None else 0
-        for column in _slices(first, n_columns):
+        for column in slices(first, n_columns, TILE):
             block = tiles(row, column)
             out[row, column] = block
             if columns is None and column.start > row.start:
                 out[column, row] = block.T
 
-    _in_threads(fill, _slices(0, rows.size))
+    in_threads(fill, slices(0, rows.size, TILE))
     return out
 
 
@@ -68,45 +69,40 @@ def weighted_sums(
 ) -> Floats:
     """For each row the sum of its distances to the columns, each with its weight; no table of all pairs is kept."""
     out = np.zeros(rows.size)
+    chosen = _measure(taxonomy, measure, information_content, counts)
 
     def fill(row: slice) -> None:
-        tiles = _tiler(taxonomy, rows[row], columns, measure, information_content, counts)
-        for column in _slices(0, columns.size):
+        tiles = chosen.tiles(taxonomy, rows[row], columns)
+        for column in slices(0, columns.size, TILE):
             out[row] += tiles(slice(0, row.stop - row.start), column) @ weights[column]
 
-    _in_threads(fill, _slices(0, rows.size, 8 * TILE))
+    in_threads(fill, slices(0, rows.size, 8 * TILE))
     return out
 
 
-def _tiler(
-    taxonomy: Taxonomy,
-    rows: Numbers,
-    columns: Numbers | None,
-    measure: str,
-    information_content: str,
-    counts: Mapping[str, int] | None,
-) -> Callable[[slice, slice], Floats]:
-    """A function from a slice of rows and one of columns to their distances; the closures are found once."""
-    function = FUNCTIONS.get(measure)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measure:
+    """A measure with what it needs of the whole taxonomy, found once for all tiles."""
+
+    function: Callable[[Pairs], Floats]
+    content: Floats | None
+    facts: dict[str, float]
+
+    def tiles(self, taxonomy: Taxonomy, rows: Numbers, columns: Numbers | None) -> Callable[[slice, slice], Floats]:
+        """A function from a slice of rows and one of columns to their distances; the closures are found once."""
+        pairs = replace(pairs_between(taxonomy, rows, columns, self.content), facts=self.facts)
+        return lambda row, column: self.function(pairs.tile(row, column))
+
+
+def _measure(taxonomy: Taxonomy, name: str, information_content: str, counts: Mapping[str, int] | None) -> _Measure:
+    function = FUNCTIONS.get(name) if isinstance(name, str) else None
     if function is None:
-        raise UnknownMeasureError(measure, MEASURES)
-    content = content_of(taxonomy, information_content, counts) if measure in USE_CONTENT else None
-    pairs = pairs_between(taxonomy, rows, columns, content)
-    if information_content != "data":
-        pairs = replace(pairs, facts=taxonomy.remembered(("facts of", information_content), dict))
-    return lambda row, column: function(pairs.tile(row, column))
-
-
-def _slices(first: int, last: int, size: int = TILE) -> list[slice]:
-    return [slice(start, min(start + size, last)) for start in range(first, last, size)]
-
-
-def _in_threads(fill: Callable[[slice], None], slices: list[slice]) -> None:
-    if len(slices) < 2:
-        for one in slices:
-            fill(one)
-        return
-    n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(fill, slices):
-            pass
+        raise UnknownMeasureError(name, MEASURES)
+    if information_content not in CONTENTS:
+        raise ParameterError("information_content", f"one of {', '.join(CONTENTS)}", information_content)
+    if name not in USE_CONTENT:
+        return _Measure(function, None, {})
+    content = content_of(taxonomy, information_content, counts)
+    remembered = information_content != "data"
+    facts: dict[str, float] = taxonomy.remembered(("facts of", information_content), dict) if remembered else {}
+    return _Measure(function, content, facts)

@@ -8,13 +8,14 @@ depth, no ancestor set and no length.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from anonto.errors import AbsentRootError, OutsideRootError, UnknownConceptError
+from anonto.errors import AbsentRootError, ColumnTypeError, OutsideRootError, UnknownConceptError
 from anonto.taxonomy import kernels
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Fact = TypeVar("Fact")
+
+ROOT_POLICIES = ("ontology", "lcs")
+"""What `Taxonomy.rooted` takes besides a concept id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,11 @@ class Provenance:
     redundant_edges: int = 0
     """Shortcuts to an ancestor of another parent, removed because they change shortest paths."""
     dangling_edges: int = 0
-    """Edges to a parent that the source does not declare, or declares obsolete."""
+    """Edges from or to a concept that the source does not declare, and to one that it declares obsolete."""
+    orphaned_edges: int = 0
+    """Of the dangling edges, those from a concept that the source does not declare."""
+    relabelled_concepts: int = 0
+    """Concepts that the source gives several labels for the same place; the first was kept."""
     isolated_concepts: int = 0
     """Concepts with neither parent nor child that were dropped."""
     virtual_root: bool = False
@@ -80,6 +88,17 @@ class Taxonomy:
     def __post_init__(self) -> None:
         for name in _ARRAYS:
             getattr(self, name).setflags(write=False)
+        for name in _MAPPINGS:
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what was computed from them is computed again, and views cannot be pickled."""
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {name: dict(state[name]) for name in _MAPPINGS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
     # ------------------------------------------------------------------------------------------ what it is
 
@@ -104,7 +123,7 @@ class Taxonomy:
     @cached_property
     def index(self) -> Mapping[str, int]:
         """Concept id → its number in the arrays."""
-        return {concept: number for number, concept in enumerate(self.ids)}
+        return MappingProxyType({concept: number for number, concept in enumerate(self.ids)})
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
@@ -131,7 +150,7 @@ class Taxonomy:
     def numbers(self, concepts: Iterable[str]) -> NDArray[np.int32]:
         """The numbers of several concepts in the arrays."""
         index = self.index
-        wanted = list(concepts)
+        wanted = _plain_ids(concepts)
         found = [index.get(concept, -1) for concept in wanted]
         if -1 in found:
             raise UnknownConceptError([c for c, n in zip(wanted, found, strict=True) if n < 0], self.name)
@@ -167,6 +186,20 @@ class Taxonomy:
     def descendants(self, concept: str) -> frozenset[str]:
         """The concept and all concepts below it."""
         return frozenset(self._names(np.flatnonzero(self._below(self.number(concept)))))
+
+    def replacement(self, concept: str) -> str | None:
+        """The concept that an obsolete id stands for today.
+
+        Replacements are followed until one is in use; a chain that ends or runs in a circle gives None.
+        """
+        seen: set[str] = set()
+        current: str | None = concept
+        while current is not None and current in self.obsolete and current not in seen:
+            seen.add(current)
+            current = self.obsolete[current]
+        if not seen or current is None or current in seen:
+            return None
+        return current if current in self else self.alternative_ids.get(current)
 
     def depth(self, concept: str) -> int:
         """Nodes on the longest way to a root; a root has 1."""
@@ -240,11 +273,14 @@ class Taxonomy:
         """
         if root == "ontology":
             return self
+        concepts = set(_plain_ids(values))
         if root == "lcs":
-            subsumer = self._subsumer(self.numbers(set(values)))
+            subsumer = self._subsumer(self.numbers(concepts))
             return self if subsumer is None else self.below(subsumer)
+        if root not in self:
+            raise AbsentRootError(self.name, self.roots, ROOT_POLICIES)
         part = self.below(root)
-        outside = sorted(value for value in set(values) if value not in part)
+        outside = sorted(concept for concept in concepts if concept not in part)
         if outside:
             self.numbers(outside)
             raise OutsideRootError(outside, root)
@@ -296,6 +332,14 @@ class Taxonomy:
         return restrict(self, kept, concept)
 
 
+def _plain_ids(concepts: Iterable[Any]) -> list[Any]:
+    """The ids as plain texts: the cells of an Arrow column are wrapped, and one text is no column of letters."""
+    if isinstance(concepts, str | bytes):
+        raise ColumnTypeError(type(concepts).__name__)
+    return [concept.as_py() if hasattr(concept, "as_py") else concept for concept in concepts]
+
+
+_MAPPINGS = ("alternative_ids", "obsolete")
 _ARRAYS = (
     "parent_offsets",
     "parent_indices",

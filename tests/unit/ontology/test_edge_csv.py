@@ -45,6 +45,19 @@ def test_several_parents_stand_in_rows_or_in_one_cell(read):
     assert by_rows.provenance.virtual_root
 
 
+def test_an_id_with_a_bar_is_a_parent_when_some_row_declares_it(read):
+    taxonomy = read("id,parent\nc,a|b\na|b,\nd,a|b\nd,a|b\ne,c|d\n")
+    assert taxonomy.parents("c") == taxonomy.parents("d") == ("a|b",)
+    assert taxonomy.parents("e") == ("c", "d")
+    assert (taxonomy.provenance.edges_read, taxonomy.provenance.duplicate_edges) == (5, 1)
+
+
+def test_concepts_with_another_label_later_on_are_counted(read):
+    taxonomy = read("id,parent,label\na,,all\nb,a,some\nb,a,other\nb,a,third\nc,a,\nc,a,late\n")
+    assert (taxonomy.label("b"), taxonomy.label("c")) == ("some", "late")
+    assert taxonomy.provenance.relabelled_concepts == 1
+
+
 def test_synonyms_are_split_and_replaced_ids_are_obsolete(read):
     taxonomy = read("id,parent,label,synonyms,replaced_by\na,,all,every|each,\nold,a,,,a\n")
     assert taxonomy.synonyms("a") == ("every", "each")

@@ -93,6 +93,36 @@ def test_an_edge_to_an_obsolete_term_is_left_out_and_counted(read):
     assert taxonomy.provenance.dangling_edges == 1
 
 
+def test_a_parent_named_by_its_alternative_id_is_found(read):
+    text = "[Term]\nid: X:1\nalt_id: X:10\n\n[Term]\nid: X:2\nis_a: X:10\n\n[Term]\nid: X:3\nalt_id: X:30\nis_a: X:30\n"
+    taxonomy = read(text)
+    assert taxonomy.parents("X:2") == ("X:1",)
+    assert taxonomy.parents("X:3") == ()
+    assert taxonomy.provenance.dangling_edges == 1
+
+
+def test_an_alternative_id_of_two_terms_is_nobodys_parent(read):
+    text = "[Term]\nid: X:1\nalt_id: X:9\n\n[Term]\nid: X:2\nalt_id: X:9\n\n[Term]\nid: X:3\nis_a: X:9\n"
+    taxonomy = read(text)
+    assert taxonomy.parents("X:3") == ()
+    assert taxonomy.provenance.dangling_edges == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ('x {a="b", c="d"}', "x"),
+        ('x {a="b" }', "x"),
+        ("x {a}", "x {a}"),
+        ('x {="}', 'x {="}'),
+        (r'x \{a="b"}', 'x {a="b"}'),
+        ('x {a="}"}', 'x {a="}"}'),
+    ],
+)
+def test_only_braces_with_modifiers_are_taken_from_the_end_of_a_name(read, name, label):
+    assert read(f"[Term]\nid: X:1\nname: {name}\n").label("X:1") == label
+
+
 def test_the_version_and_the_relation_are_kept(read):
     provenance = read(TEXT).provenance
     assert provenance.version == "releases/2020-01-01"

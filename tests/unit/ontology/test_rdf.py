@@ -124,3 +124,12 @@ def test_a_syntax_error_in_xml_is_refused(read):
 def test_rdf_without_concepts_describes_none(read):
     with pytest.raises(NoConceptsError):
         read(PREFIXES + ":a :b :c .")
+
+
+def test_an_edge_from_an_undeclared_class_is_counted(tmp_path):
+    (tmp_path / "x.ttl").write_text(
+        "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+        "<urn:a> a owl:Class . <urn:b> rdfs:subClassOf <urn:a> . <urn:c> a owl:Class ; rdfs:subClassOf <urn:a> .\n"
+    )
+    provenance = read_ontology(tmp_path / "x.ttl").provenance
+    assert (provenance.edges_read, provenance.dangling_edges, provenance.orphaned_edges) == (2, 1, 1)

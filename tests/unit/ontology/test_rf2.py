@@ -165,6 +165,16 @@ def test_the_hash_follows_names_and_contents(release):
     assert read_ontology(folder).provenance.sha256 != first
 
 
+def test_the_folder_that_one_is_in_is_called_by_its_name(release, tmp_path, monkeypatch):
+    monkeypatch.chdir(release())
+    assert read_ontology(".").name == "Release_20200101"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for options in ({}, {"format": "obo"}):
+        with pytest.raises(MalformedFileError, match=r"^'elsewhere' "):
+            read_ontology(".", **options)
+
+
 def test_a_folder_without_release_is_refused(tmp_path):
     with pytest.raises(MalformedFileError, match="sct2_Concept"):
         read_ontology(tmp_path)
@@ -216,6 +226,31 @@ def test_bytes_that_are_no_text_are_refused_with_their_line(release):
     path.write_bytes(path.read_bytes().replace(b"Bad thing", b"B\xe4d thing"))
     with pytest.raises(EncodingError, match="line 5 "):
         read_ontology(folder)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
+@pytest.mark.parametrize("table", ["Concept", "Description"])
+def test_a_release_in_utf_16_is_told_to_be_no_utf_8(release, table, encoding):
+    folder = release()
+    path = next(folder.rglob(f"sct2_{table}_*"))
+    path.write_bytes(path.read_bytes().decode().encode(encoding))
+    with pytest.raises(EncodingError, match=r"is not UTF-8: .* save the file as UTF-8\."):
+        read_ontology(folder)
+
+
+def test_a_header_with_bytes_that_are_no_text_is_refused_with_its_line(release):
+    folder = release()
+    path = next(folder.rglob("sct2_Concept_*"))
+    path.write_bytes(path.read_bytes().replace(b"moduleId", b"m\xe4duleId", 1) + b"x\t1\t1\t1\t1\r\n")
+    with pytest.raises(EncodingError, match="line 1 "):
+        read_ontology(folder)
+
+
+def test_relationships_of_undeclared_concepts_are_counted(release):
+    folder = release()
+    release.write("sct2_Relationship", RELATIONSHIP, [is_a(20, 10), is_a(60, 10), is_a(77, 10)])
+    provenance = read_ontology(folder).provenance
+    assert (provenance.edges_read, provenance.dangling_edges, provenance.orphaned_edges) == (2, 1, 1)
 
 
 def test_an_empty_or_binary_table_is_refused(release):

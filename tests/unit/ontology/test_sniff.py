@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 import time
 
 import pytest
 
+from anonto.cli.main import run
 from anonto.errors import (
     AbsentRootError,
     EntityError,
@@ -14,8 +17,10 @@ from anonto.errors import (
     UnknownFormatError,
     UnsupportedFormatError,
 )
+from anonto.ontology.catalogue import open_ontology
+from anonto.ontology.formats import FORMATS
 from anonto.ontology.read import read_ontology
-from anonto.ontology.sniff import FORMATS
+from anonto.ontology.sniff import sniff
 
 OBO = "format-version: 1.2\n\n[Term]\nid: A:1\nname: all\n\n[Term]\nid: A:2\nis_a: A:1 ! all\n"
 TURTLE = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -155,6 +160,33 @@ def test_a_table_of_a_release_asks_for_its_folder(tmp_path):
 def test_a_folder_is_no_text_format(tmp_path):
     with pytest.raises(MalformedFileError, match="folder"):
         read_ontology(tmp_path, format="obo")
+
+
+@pytest.mark.parametrize(
+    "start", ["[ a owl:Class ]", "[] a owl:Class", "[\n] a owl:Class", "_:x a owl:Class", ":A a :B"]
+)
+def test_turtle_may_start_with_any_subject(start):
+    assert sniff(f"{start} .\n", "x") == "rdf"
+
+
+def test_the_public_function_and_the_help_name_every_format(capsys):
+    assert run(["ontology", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for name in FORMATS:
+        assert f"``{name}``" in open_ontology.__doc__
+        assert name in shown
+
+
+def test_the_help_does_not_wait_for_the_readers():
+    code = "import sys, anonto.cli.main; print(sorted({'numpy', 'numba', 'polars'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_root_that_is_no_concept_is_asked_for_by_id(tmp_path):
+    (tmp_path / "x").write_text("id,parent\na,\n")
+    with pytest.raises(AbsentRootError, match="; give a concept id "):
+        read_ontology(tmp_path / "x", root="ontology")
 
 
 def test_a_root_keeps_what_lies_below_it(tmp_path):

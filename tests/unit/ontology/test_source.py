@@ -21,6 +21,7 @@ from anonto.errors import (
     UnreadableFileError,
 )
 from anonto.ontology import source as source_module
+from anonto.ontology.catalogue import open_ontology
 from anonto.ontology.read import read_ontology
 
 EDGES = "id,parent,label\nroot,,Wurzel\nä,root,Blüte\n"
@@ -131,6 +132,25 @@ def test_xml_is_read_in_the_encoding_that_it_declares(tmp_path):
     )
     (tmp_path / "x.xml").write_bytes(text.encode("latin-1"))
     assert read_ontology(tmp_path / "x.xml").label("chapter:A00-B99") == "Ä"
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-99", "windows-1259", "latin-0"])
+def test_an_encoding_that_does_not_exist_is_refused_by_name(tmp_path, encoding):
+    (tmp_path / "x.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><ICD10CM.tabular/>')
+    with pytest.raises(EncodingError, match=f"declares the encoding '{encoding}'"):
+        read_ontology(tmp_path / "x.xml")
+
+
+def test_a_byte_outside_the_declared_encoding_is_refused_with_its_line(tmp_path):
+    (tmp_path / "x.xml").write_bytes(b'<?xml version="1.0" encoding="windows-1252"?>\n<ICD10CM.tabular>\x81')
+    with pytest.raises(EncodingError, match="not windows-1252: line 2 "):
+        read_ontology(tmp_path / "x.xml")
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a" * 300 + ".csv", "folder/" + "a" * 300])
+def test_an_overlong_name_is_of_no_file(name):
+    with pytest.raises(MissingFileError):
+        open_ontology(name)
 
 
 def test_bytes_that_are_no_text_are_refused_with_their_line(tmp_path):

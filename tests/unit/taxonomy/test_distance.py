@@ -206,6 +206,28 @@ def test_the_longest_way_is_found_though_the_deepest_concepts_are_near_each_othe
     assert tax.distance("leaf0", "leaf1", "rada") == pytest.approx(2 / 301)
 
 
+def test_the_largest_distances_are_found_below_several_roots_and_single_child_tops() -> None:
+    rng = np.random.default_rng(3)
+    parents = {f"r{i}": () for i in range(3)} | {"t0": ("r0",), "t1": ("t0",)}
+    names = [*parents]
+    for i in range(150):
+        parents[f"n{i}"] = tuple({names[p] for p in rng.integers(1, len(names), rng.integers(1, 3))})
+        names.append(f"n{i}")
+    tax = taxonomy_of(parents)
+    counts = {name: int(rng.integers(0, 4)) for name in names}
+    for measure, content in [("rada", "sanchez"), ("jiang-conrath", "sanchez"), ("jiang-conrath", "data")]:
+        distances = tax.distances(tax.ids, measure=measure, information_content=content, counts=counts)
+        share = tax.distances(tax.ids, measure="jaccard") < 1
+        assert distances[share].max() == pytest.approx(1, abs=1e-12)
+
+
+def test_a_chain_of_tens_of_thousands_has_its_longest_way() -> None:
+    n = 30_000
+    tax = taxonomy_of({"0": (), **{str(i): (str(i - 1),) for i in range(1, n)}})
+    assert tax.distance("0", str(n - 1), "rada") == 1
+    assert tax.distance("0", "1", "rada") == pytest.approx(1 / (n - 1))
+
+
 def test_an_unknown_measure_lists_the_known_ones() -> None:
     tax = taxonomy_of(DIAMOND)
     with pytest.raises(UnknownMeasureError, match=r"did you mean 'wu-palmer'.*jiang-conrath"):
@@ -216,6 +238,8 @@ def test_an_unknown_kind_of_content_or_dtype_is_refused() -> None:
     tax = taxonomy_of(DIAMOND)
     with pytest.raises(ParameterError, match="sanchez, seco, data"):
         tax.distance("b", "c", "lin", information_content="sancho")
+    with pytest.raises(ParameterError, match="sanchez, seco, data"):
+        tax.distance("b", "c", "rada", information_content="sancho")
     with pytest.raises(ParameterError, match="counts"):
         tax.distance("b", "c", "lin", information_content="data")
     with pytest.raises(ParameterError, match="float32 or float64"):

@@ -1,10 +1,23 @@
+import copy
+import pickle
+
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from anonto.errors import AbsentRootError, CycleError, NoConceptsError, OutsideRootError, UnknownConceptError
+from anonto.errors import (
+    AbsentRootError,
+    ColumnTypeError,
+    CycleError,
+    NoConceptsError,
+    OutsideRootError,
+    UnknownConceptError,
+)
+from anonto.taxonomy.build import Draft
+from anonto.taxonomy.taxonomy import Provenance, Taxonomy
 from strategies import Parents, hierarchies, taxonomy_of
 
 DIAMOND = {"root": (), "b": ("root",), "c": ("root",), "e": ("b", "c")}
@@ -86,6 +99,13 @@ def test_a_concept_that_is_its_own_parent_is_a_cycle() -> None:
         taxonomy_of({"a": ("a",)})
 
 
+def test_a_long_cycle_is_named_without_an_edge_that_does_not_exist() -> None:
+    n = 20
+    with pytest.raises(CycleError, match=r"n11 → … \(8 more\) → n0;") as caught:
+        taxonomy_of({f"n{i}": (f"n{(i + 1) % n}",) for i in range(n)})
+    assert caught.value.cycles == (tuple(f"n{i}" for i in range(n)),)
+
+
 def test_two_cycles_are_both_named() -> None:
     with pytest.raises(CycleError) as caught:
         taxonomy_of({"a": ("b",), "b": ("a",), "x": ("y",), "y": ("x",)})
@@ -136,8 +156,10 @@ def test_root_policies_choose_the_part() -> None:
     with pytest.raises(OutsideRootError) as caught:
         tax.rooted("m", ["a", "z"])
     assert caught.value.values == ("z",)
-    with pytest.raises(AbsentRootError):
+    with pytest.raises(AbsentRootError, match="give 'ontology', 'lcs' or a concept id"):
         tax.rooted("nowhere", ["a"])
+    with pytest.raises(AbsentRootError, match="give a concept id"):
+        tax.below("ontology")
 
 
 def test_values_without_a_common_subsumer_keep_the_whole_forest() -> None:
@@ -151,6 +173,68 @@ def test_the_arrays_cannot_be_written_to() -> None:
         tax.depths[0] = 7
     with pytest.raises(AttributeError):
         tax.ids = ()  # type: ignore[misc]
+
+
+def renamed() -> Taxonomy:
+    draft = Draft()
+    for concept, parent in (("r", ""), ("x", "r"), ("z", "x"), ("other", "r")):
+        draft.concept(concept)
+        if parent:
+            draft.edge(concept, parent)
+    draft.alternative("Z2", "z")
+    replacements = {"OLD1": "OLD2", "OLD2": "z", "OLD3": "Z2", "OLD4": "OLD3", "OLD5": "other", "OLD6": None}
+    for obsolete, replacement in {**replacements, "ROUND": "ABOUT", "ABOUT": "ROUND"}.items():
+        draft.obsolete(obsolete, replacement)
+    return draft.finish(Provenance(source="renamed", format="test", sha256=""))
+
+
+def test_chains_of_obsolete_ids_lead_to_the_same_concept_in_a_part() -> None:
+    tax = renamed()
+    part = tax.below("x")
+    for whole_or_part in (tax, part, part.below("z")):
+        assert [whole_or_part.replacement(f"OLD{n}") for n in (1, 2, 3, 4)] == ["z"] * 4
+    assert tax.replacement("OLD5") == "other"
+    assert [tax.replacement(concept) for concept in ("OLD6", "ROUND", "z", "nowhere")] == [None] * 4
+    assert set(part.obsolete) == {"OLD1", "OLD2", "OLD3", "OLD4"}
+
+
+def test_the_mappings_cannot_be_written_to() -> None:
+    tax = renamed()
+    for mapping in (tax.obsolete, tax.alternative_ids, tax.index):
+        with pytest.raises(TypeError):
+            mapping["OLD1"] = "r"  # type: ignore[index]
+
+
+@pytest.mark.parametrize("copied", [lambda tax: pickle.loads(pickle.dumps(tax)), copy.copy, copy.deepcopy])  # noqa: S301
+def test_a_copy_is_the_same_and_as_frozen(copied) -> None:
+    tax = renamed()
+    tax.remembered("a function", lambda: lambda: None)
+    again = copied(tax)
+    assert (again.ids, again.roots, again.provenance) == (tax.ids, tax.roots, tax.provenance)
+    assert (again.obsolete, again.alternative_ids, again.index) == (tax.obsolete, tax.alternative_ids, tax.index)
+    assert np.array_equal(again.distances(tax.ids), tax.distances(tax.ids))
+    with pytest.raises(ValueError, match="read-only"):
+        again.depths[0] = 7
+    with pytest.raises(TypeError):
+        again.obsolete["OLD1"] = "r"
+
+
+def test_an_arrow_column_of_ids_is_unwrapped() -> None:
+    tax = taxonomy_of(DIAMOND)
+    expected = tax.distances(["b", "e"])
+    for column in (pa.array(["b", "e"]), pa.chunked_array([["b"], ["e"]]), [pa.scalar("b"), pa.scalar("e")]):
+        assert np.array_equal(tax.distances(column), expected)
+    assert tax.rooted("lcs", pa.array(["b", "e"])).roots == ("b",)
+    with pytest.raises(UnknownConceptError) as caught:
+        tax.distances(pa.array(["b", "nowhere", None]))
+    assert caught.value.values == ("nowhere", None)
+
+
+def test_one_text_is_no_column_of_letters() -> None:
+    tax = taxonomy_of({"C": (), "O": ("C",), "CO": ("C",)})
+    for ask in (tax.distances, tax.numbers, lambda ids: tax.distances(["C"], ids), lambda ids: tax.rooted("lcs", ids)):
+        with pytest.raises(ColumnTypeError, match="A str is not a column"):
+            ask("CO")
 
 
 def test_a_long_chain_has_its_full_depth() -> None:
