@@ -7,21 +7,37 @@ import hashlib
 import importlib.util
 import inspect
 import io
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import warnings
+from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import anonto
 from anonto import stats
 from anonto.cli.main import app, run
+from anonto.methods.registry import METHODS
 from anonto.ontology.matching import RULES
 from anonto.ontology.sniff import FORMATS
+from anonto.plan import PLAN_KEYS, TABLE_KEYS
+from anonto.table.description import (
+    CONTENTS,
+    KINDS,
+    MISSING_POLICIES,
+    ROLES,
+    UNMATCHED_POLICIES,
+    ColumnDescription,
+)
+from anonto.table.writing import ENDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +56,22 @@ WITH_CODE = [
     PROJECT / "README.md",
     *(page for folder in ("tutorial", "how-to", "explanation") for page in sorted((DOCS / folder).glob("*.md"))),
 ]
-BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n+```text\n(?P<output>.*?)^```$)?", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```$(?:\n+```text\n(?P<output>.*?)^```$)?|^```console\n(?P<commands>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+COMMAND = re.compile(r"^\$ anonto (?P<arguments>.*)\n(?P<output>(?:(?!\$ ).*\n)*)", re.MULTILINE)
+NEEDED = {"table-files.md": "pyreadstat"}
+"""Packages of an extra that the code of a page imports."""
+VALUES_OF_KEYS = {
+    "kind": KINDS,
+    "role": ROLES,
+    "root": ("ontology", "lcs"),
+    "measure": anonto.MEASURES,
+    "information_content": CONTENTS,
+    "missing": MISSING_POLICIES,
+    "unmatched": UNMATCHED_POLICIES,
+}
 LISTED_FILE = re.compile(r"^`(?P<path>[^`]+)`\n:   .*?sha256 `(?P<sha256>[0-9a-f]{64})`", re.DOTALL | re.MULTILINE)
 
 needs_mkdocs = pytest.mark.skipif(
@@ -87,6 +118,53 @@ def test_every_statistic_is_in_the_reference(name: str) -> None:
     assert f"`stats.{name}`" in page
     shown = page.partition("## Centre")[2]
     assert re.search(rf"(- |[\[.] ?|, ){name}\b", shown), "its docstring is not shown"
+
+
+def row_of(page: str, first: str) -> str:
+    """The row of a table that begins with a word in code."""
+    text = (DOCS / "reference" / page).read_text(encoding="utf-8")
+    row = re.search(rf"^\| `{re.escape(first)}` \|.*$", text, re.MULTILINE)
+    assert row is not None, f"{page} has no row for {first}"
+    return row[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_described_with_all_its_parameters(method: str) -> None:
+    row = row_of("methods.md", method)
+    assert [field.name for field in fields(METHODS[method]) if f"`{field.name}`" not in row] == []
+    assert f"## {method}\n" in (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
+    assert f"**`{method}`**" in (DOCS / "explanation" / "masking.md").read_text(encoding="utf-8")
+    assert f"| `{method}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("key", [field.name for field in fields(ColumnDescription)])
+def test_every_key_of_a_column_is_described_with_its_values_and_its_default(key: str) -> None:
+    row = row_of("plan.md", key)
+    values, default = row.strip("| ").split(" | ")[1:]
+    assert [value for value in VALUES_OF_KEYS.get(key, ()) if f'`"{value}"`' not in values] == []
+    assumed = getattr(ColumnDescription(), key)
+    assert default == f'`"{assumed}"`' if assumed else default.startswith("none")
+
+
+@pytest.mark.parametrize("key", [*PLAN_KEYS, *TABLE_KEYS])
+def test_every_section_of_a_plan_and_every_key_about_its_table_is_described(key: str) -> None:
+    assert row_of("plan.md", key)
+
+
+def test_every_field_of_the_evidence_and_of_the_private_record_is_described(tmp_path: Path) -> None:
+    table = pl.DataFrame({"region": ["north", "south", "south", None], "age": [40, 50, 60, 70]})
+    plan = {"columns": {"age": {"role": "other"}}, "steps": [{"method": "random-swap", "columns": ["region"]}]}
+    release = anonto.mask(table, plan)
+    release.save_private(tmp_path / "private.json")
+    step = release.evidence["steps"][0]
+    record = json.loads((tmp_path / "private.json").read_text(encoding="utf-8"))
+    for field in [*release.evidence, *step, *step["guarantee"], *record]:
+        assert row_of("evidence.md", field)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_every_ending_of_a_table_file_is_in_the_table_of_formats(ending: str) -> None:
+    assert f"`{ending}`" in row_of("formats.md", ENDINGS[ending])
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -141,17 +219,41 @@ def test_the_files_of_real_data_are_those_described(data_folder: Path) -> None:
 def test_the_code_of_a_page_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if page.name in NEEDED:
+        pytest.importorskip(NEEDED[page.name])
     text = page.read_text(encoding="utf-8")
     blocks = list(BLOCK.finditer(text))
-    assert len(blocks) == len(re.findall(r"^```python\b", text, re.MULTILINE)), "a block that is not run"
+    assert len(blocks) == len(re.findall(r"^```(?:python|console)\b", text, re.MULTILINE)), "a block that is not run"
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": page.stem}
     for block in blocks:
-        line = text.count("\n", 0, block.start("code"))
+        line = text.count("\n", 0, block.start())
+        if block["commands"] is not None:
+            run_commands(block["commands"])
+            continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * line + block["code"], page.name, "exec"), namespace)  # noqa: S102 - our own pages
-        assert printed.getvalue().rstrip() == (block["output"] or "").rstrip(), f"the block at line {line}"
+            exec(compile("\n" * (line + 1) + block["code"], page.name, "exec"), namespace)  # noqa: S102 - our own pages
+        assert printed.getvalue().rstrip() == (block["output"] or "").rstrip(), f"the block at line {line + 1}"
+
+
+def run_commands(commands: str) -> None:
+    """Run the lines that start with a dollar sign; what follows one, if anything does, is what it prints."""
+    found = list(COMMAND.finditer(commands))
+    assert "".join(command[0] for command in found) == commands, "a line that is no command of ours"
+    for command in found:
+        printed = io.StringIO()
+        with (
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("always", anonto.AnontoWarning)
+            code = run(shlex.split(command["arguments"]))
+        assert code == (2 if command["output"].startswith("Error: ") else 0), printed.getvalue()
+        if command["output"]:
+            shown = [line.rstrip() for line in printed.getvalue().rstrip().splitlines()]
+            assert shown == command["output"].rstrip().splitlines(), command[0]
 
 
 def test_the_health_card_in_the_readme_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
