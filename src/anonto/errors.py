@@ -568,7 +568,8 @@ class ReleasedAsIsWarning(AnontoWarning):
             parts.append(f"released as they are because the plan does not name them: {listed(unnamed)}")
         if unmasked:
             parts.append(f"quasi-identifiers that no step masks: {listed(unmasked)}")
-        super().__init__("; ".join(parts).capitalize() + ".")
+        sentence = "; ".join(parts)
+        super().__init__(sentence[0].upper() + sentence[1:] + ".")
 
 
 class GuessableSeedWarning(AnontoWarning):

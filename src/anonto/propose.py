@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 K = 10
 SEMANTIC_METHODS = ("rank-swap", "frequency-swap")
 """For columns with an ontology, the preferred first; the last is always there."""
-PLAIN_METHODS = ("frequency-swap",)
+PLAIN_METHODS = ("random-swap",)
+"""For nominal columns without an ontology: they often have few values, which a window of k would leave as they are."""
 NUMERIC_METHODS = ("random-swap",)
 HEADING = """Proposed by `anonto init`: read it through, correct it, then mask with it.
 Roles: identifier (dropped), quasi-identifier (masked by a step below), confidential, other (released as they are).
@@ -86,7 +87,8 @@ def propose(
         found = recognised.get(name)
         described[name] = _described(guess, found, folder)
         numbers = known_intervals(present[name], known) if guess.kind == "numeric" else None
-        reasons[name] = (*guess.reasons, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
+        own = _reasons_of_role(guess, described[name])
+        reasons[name] = (*own, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
     maskable = {name: one for name, one in described.items() if guesses[name].is_maskable}
     plan = Plan(MappingProxyType(described), _steps(maskable, opened.n_records), MappingProxyType({}), folder)
     plan.check()
@@ -116,7 +118,15 @@ def _described(guess: Guess, found: Recognised | None, folder: Path | None) -> C
     if found is None:
         return plain
     ontology = _reference(found.candidate, folder)
-    return replace(plain, ontology=ontology, unmatched=found.unmatched, na=(*guess.na, *found.na))
+    role = "quasi-identifier" if guess.role == "other" and guess.is_maskable else guess.role
+    return replace(plain, role=role, ontology=ontology, unmatched=found.unmatched, na=(*guess.na, *found.na))
+
+
+def _reasons_of_role(guess: Guess, description: ColumnDescription) -> tuple[str, ...]:
+    if description.role == guess.role:
+        return guess.reasons
+    others = tuple(reason for reason in guess.reasons if not reason.startswith(f"{guess.role}:"))
+    return (*others, f"{description.role}: its values are codes of an ontology, whatever its name")
 
 
 def _groups_of_numbers(groups: Candidate | None) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from anonto.plan import Step
     from anonto.table.columns import Column
+    from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
     from anonto.table.table import Table
 
@@ -98,7 +99,7 @@ def _records_that_stay(
     looked_at = [
         name
         for name in names
-        if name in plan.masked or (name in plan.columns and plan.columns[name].missing != "keep")
+        if name in plan.masked or (name in plan.columns and _drops_or_refuses(plan.columns[name]))
         if plan.description(name).role != "identifier"
     ]
     columns = {name: encode_described(name, series(name), plan.description(name)) for name in looked_at}
@@ -127,6 +128,12 @@ def _masked(
         codes = apply_in_chunks(flows, permutations, prepared.column.codes)
         done.append(MaskedColumn(prepared, flows, codes, texts.get(name)))
     return done
+
+
+def _drops_or_refuses(description: ColumnDescription) -> bool:
+    """Whether a policy of a column concerns the records even if no step masks it."""
+    drops_unmatched = description.unmatched == "drop" and bool(description.ontologies)
+    return description.missing != "keep" or drops_unmatched
 
 
 def _let_go(columns: Mapping[str, Column], door: Door, plan: Plan) -> dict[str, pl.Series]:

@@ -67,8 +67,8 @@ def test_a_proposal_says_what_each_column_is(table: Path) -> None:
 def test_steps_mask_every_quasi_identifier_once_and_nothing_else(table: Path) -> None:
     steps = propose(table).plan.to_dict()["steps"]
     assert steps == [
-        {"method": "random-swap", "columns": ["age"]},
-        {"method": "frequency-swap", "columns": ["sex", "illness", "age band"], "k": 10},
+        {"method": "random-swap", "columns": ["age", "sex", "age band"]},
+        {"method": "frequency-swap", "columns": ["illness"], "k": 10},
     ]
 
 
@@ -175,7 +175,15 @@ def test_a_semantic_method_is_preferred_as_soon_as_there_is_one(monkeypatch: pyt
     there = dict.fromkeys(("rank-swap", "frequency-swap", "random-swap"), object)
     monkeypatch.setattr("anonto.propose.METHODS", there)
     assert preferred_method(with_ontology) == "rank-swap"
-    assert preferred_method(ColumnDescription()) == "frequency-swap"
+    assert preferred_method(ColumnDescription()) == "random-swap"
     del there["rank-swap"]
     assert preferred_method(with_ontology) == "frequency-swap"
     assert preferred_method(ColumnDescription(kind="numeric")) == "random-swap"
+
+
+def test_a_column_of_recognised_codes_is_masked_whatever_its_name() -> None:
+    codes = ["flu", "measles", "burn", "fracture"] * 10
+    proposal = propose(pl.DataFrame({"x7": codes}), ontologies=["illnesses"])
+    assert proposal.plan.columns["x7"].role == "quasi-identifier"
+    assert any("codes of an ontology" in reason for reason in proposal.reasons["x7"])
+    assert not any(reason.startswith("other:") for reason in proposal.reasons["x7"])

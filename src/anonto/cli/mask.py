@@ -71,6 +71,8 @@ def _real(path: Path) -> Path:
 
 
 def _show(release: Release, output: Path, record: Path, report: Path | None) -> None:
+    from anonto.errors import counted
+
     evidence = release.evidence
     facts = [("records", f"{evidence['n_records']:,} released, {evidence['dropped_records']:,} dropped")]
     for number, step in enumerate(evidence["steps"], start=1):
@@ -79,7 +81,7 @@ def _show(release: Release, output: Path, record: Path, report: Path | None) -> 
         facts.extend(
             (
                 f"  {name}",
-                f"{step['unchanged'][name]:,} cells unchanged, {step['untouched'][name]:,} without a partner, "
+                f"{counted(step['unchanged'][name], 'cell')} unchanged, {step['untouched'][name]:,} without a partner, "
                 f"{step['missing'][name]:,} missing; RMSE {step['rmse'][name]:.4f}",
             )
             for name in step["columns"]

@@ -243,9 +243,11 @@ def _edges(files: Mapping[str, Sequence[Path]], ids: Numbers, declared: Numbers)
 def _positions(values: Numbers, ids: Numbers) -> Numbers:
     if ids.size == 0:
         return np.full(values.size, -1, np.int64)
-    order = np.argsort(ids)
-    places = order[np.minimum(np.searchsorted(ids, values, sorter=order), ids.size - 1)]
-    return np.where(ids[places] == values, places, -1)
+    import polars as pl
+
+    numbered = pl.LazyFrame({"id": ids, "n": np.arange(ids.size)})
+    found = pl.LazyFrame({"id": values}).join(numbered, on="id", how="left", maintain_order="left")
+    return found.select(pl.col("n").fill_null(-1)).collect()["n"].to_numpy()
 
 
 def _names(files: Mapping[str, Sequence[Path]], ids: Numbers) -> tuple[tuple[str, ...], Numbers, tuple[str, ...]]:
@@ -256,19 +258,27 @@ def _names(files: Mapping[str, Sequence[Path]], ids: Numbers) -> tuple[tuple[str
     import polars as pl
 
     rows = _table(files, "Description", active="1")
-    rows = rows.with_columns(n=pl.Series(_positions(rows["conceptId"].to_numpy(), ids))).filter(pl.col("n") >= 0)
-    foreign = ~pl.col("languageCode").str.starts_with("en")
-    full, short = (
-        rows.filter(pl.col("typeId") == kind).sort(foreign, maintain_order=True).select("n", "term")
-        for kind in (FULLY_SPECIFIED_NAME, SYNONYM)
-    )
+    rows = rows.select(
+        pl.Series("n", _positions(rows["conceptId"].to_numpy(), ids)),
+        "term",
+        full=pl.col("typeId") == FULLY_SPECIFIED_NAME,
+        short=pl.col("typeId") == SYNONYM,
+        foreign=~pl.col("languageCode").str.starts_with("en"),
+    ).filter(pl.col("n") >= 0)
+    if rows["foreign"].any():
+        rows = rows.sort("foreign", maintain_order=True)
+    full, short = (rows.filter(pl.col(kind)).select("n", "term") for kind in ("full", "short"))
+    del rows
     best = pl.concat([full, short]).unique("n", keep="first", maintain_order=True)
     numbers = pl.DataFrame({"n": np.arange(ids.size)})
     labels = numbers.join(best, on="n", how="left", maintain_order="left")["term"].fill_null("")
     bare = full.with_columns(pl.col("term").str.replace(_SEMANTIC_TAG, ""))
-    synonyms = pl.concat([bare, short]).unique(maintain_order=True)
-    synonyms = synonyms.filter(synonyms["term"] != labels.gather(synonyms["n"]))
-    return tuple(labels.to_list()), synonyms["n"].to_numpy(), tuple(synonyms["term"].to_list())
+    synonyms = pl.concat([bare, short])
+    del best, full, short, bare
+    synonyms = synonyms.filter(synonyms["term"] != labels.gather(synonyms["n"])).unique(maintain_order=True)
+    synonym_of, texts = synonyms["n"].to_numpy(), synonyms["term"]
+    del synonyms
+    return tuple(labels.to_list()), synonym_of, tuple(texts.to_list())
 
 
 def _obsolete(files: Mapping[str, Sequence[Path]], inactive: pl.DataFrame) -> dict[str, str | None]:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 MISSING = -1
 FIRST_LOOK = 1 << 17
 ROWS_AT_ONCE = 1 << 20
+CATEGORIES_AT_ONCE = 1 << 17
 EXACT = 2.0**53
 """From here on neighbouring whole numbers have the same floating-point number."""
 SMALL = 1e-4
@@ -394,5 +395,10 @@ def _from_categories(series: pl.Series) -> Column:
     by_name = sorted(range(len(names)), key=names.__getitem__)
     new_code = np.full(int(physical.max()) + 2 if physical.size else 1, MISSING, dtype=np.int32)
     new_code[physical[by_name]] = np.arange(len(names), dtype=np.int32)
-    old_code = series.to_physical().cast(pl.Int64).fill_null(MISSING).to_numpy()
-    return Column(tuple(names[i] for i in by_name), new_code[old_code])
+    codes = np.empty(len(series), dtype=np.int32)
+
+    def look_up(part: slice) -> None:
+        codes[part] = new_code[series[part].to_physical().cast(pl.Int64).fill_null(MISSING).to_numpy()]
+
+    in_threads(look_up, slices(0, len(series), CATEGORIES_AT_ONCE))
+    return Column(tuple(names[i] for i in by_name), codes)

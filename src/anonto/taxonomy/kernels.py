@@ -4,9 +4,9 @@ Parents and children come as compressed rows: the parents of concept ``c`` are
 ``parent_indices[parent_offsets[c]:parent_offsets[c + 1]]``. A *closure* has, for each selected concept, its
 ancestors with the concept itself first, and beside each the length in edges of the shortest way up to it.
 
-The pair kernels take a closure of rows and one of columns whose ancestors are numbered alike, mark the ancestors
-of one row in a scratch array and walk the ancestors of each column through it. They release the interpreter's
-lock and share nothing, so that tiles may run in threads.
+The pair kernels take a closure of rows and one of columns whose ancestors are numbered alike. They turn the closure of
+the columns round once, and then visit for each ancestor of a row the columns below it: the work is one step for each
+common ancestor. They release the interpreter's lock and share nothing, so that tiles may run in threads.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Matrix = NDArray[np.floating]
-
-UNMARKED = -1
 
 
 @njit(cache=True, nogil=True)
@@ -211,15 +209,25 @@ def largest_in_forest(order: Ints, parent_offsets: Longs, parent_indices: Ints, 
 
 
 @njit(cache=True, nogil=True)
-def _mark(scratch: Ints, offsets: Longs, ancestors: Ints, paths: Ints, row: int) -> None:
-    for t in range(offsets[row], offsets[row + 1]):
-        scratch[ancestors[t]] = paths[t]
-
-
-@njit(cache=True, nogil=True)
-def _unmark(scratch: Ints, offsets: Longs, ancestors: Ints, row: int) -> None:
-    for t in range(offsets[row], offsets[row + 1]):
-        scratch[ancestors[t]] = UNMARKED
+def _below_each(columns: tuple[Longs, Ints, Ints], n_ancestors: int) -> tuple[Ints, Ints, Ints]:
+    """The closure of the columns turned round: for each ancestor the columns below it, and their ways up to it."""
+    offsets, ancestors, paths = columns
+    first, last = offsets[0], offsets[-1]
+    starts = np.zeros(n_ancestors + 1, np.int32)
+    for t in range(first, last):
+        starts[ancestors[t] + 1] += 1
+    for a in range(n_ancestors):
+        starts[a + 1] += starts[a]
+    free = starts[:-1].copy()
+    members = np.empty(last - first, np.int32)
+    ways = np.empty(last - first, np.int32)
+    for j in range(offsets.size - 1):
+        for t in range(offsets[j], offsets[j + 1]):
+            place = free[ancestors[t]]
+            members[place] = j
+            ways[place] = paths[t]
+            free[ancestors[t]] = place + 1
+    return starts, members, ways
 
 
 @njit(cache=True, nogil=True)
@@ -230,21 +238,24 @@ def closest_by_depth(
 
     The best ancestor has the least way : depth; it is found in whole numbers, so equal distances are equal floats.
     """
-    scratch = np.full(depths.size, UNMARKED, np.int32)
+    starts, members, ways = _below_each(columns, depths.size)
+    n = columns[0].size - 1
+    best_way = np.empty(n, np.int32)
+    best_depth = np.empty(n, np.int32)
     for i in range(rows[0].size - 1):
-        _mark(scratch, rows[0], rows[1], rows[2], i)
-        for j in range(columns[0].size - 1):
-            best_way, best_depth = np.int64(1), np.int64(0)
-            for t in range(columns[0][j], columns[0][j + 1]):
-                above = columns[1][t]
-                up = scratch[above]
-                if up != UNMARKED:
-                    way = np.int64(up) + columns[2][t]
-                    depth = np.int64(depths[above])
-                    if way * best_depth < best_way * depth:
-                        best_way, best_depth = way, depth
-            out[i, j] = best_way / (2 * best_depth + best_way)
-        _unmark(scratch, rows[0], rows[1], i)
+        best_way[:] = 1
+        best_depth[:] = 0
+        for t in range(rows[0][i + 1] - 1, rows[0][i] - 1, -1):
+            above, up = rows[1][t], rows[2][t]
+            depth = depths[above]
+            for e in range(starts[above], starts[above + 1]):
+                j = members[e]
+                way = up + ways[e]
+                if way * best_depth[j] < best_way[j] * depth:
+                    best_way[j] = way
+                    best_depth[j] = depth
+        for j in range(n):
+            out[i, j] = best_way[j] / (2.0 * best_depth[j] + best_way[j])
 
 
 @njit(cache=True, nogil=True)
@@ -252,19 +263,19 @@ def shortest_way(
     rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], n_ancestors: int, out: Matrix
 ) -> None:
     """Edges on the shortest way over a common ancestor; −1 where none is common."""
-    scratch = np.full(n_ancestors, UNMARKED, np.int32)
+    starts, members, ways = _below_each(columns, n_ancestors)
+    n = columns[0].size - 1
+    far = np.iinfo(np.int32).max
+    best = np.empty(n, np.int32)
     for i in range(rows[0].size - 1):
-        _mark(scratch, rows[0], rows[1], rows[2], i)
-        for j in range(columns[0].size - 1):
-            best = np.int32(UNMARKED)
-            for t in range(columns[0][j], columns[0][j + 1]):
-                up = scratch[columns[1][t]]
-                if up != UNMARKED:
-                    way = up + columns[2][t]
-                    if best == UNMARKED or way < best:
-                        best = way
-            out[i, j] = best
-        _unmark(scratch, rows[0], rows[1], i)
+        best[:] = far
+        for t in range(rows[0][i], rows[0][i + 1]):
+            above, up = rows[1][t], rows[2][t]
+            for e in range(starts[above], starts[above + 1]):
+                j = members[e]
+                best[j] = min(best[j], up + ways[e])
+        for j in range(n):
+            out[i, j] = best[j] if best[j] != far else -1
 
 
 @njit(cache=True, nogil=True)
@@ -272,16 +283,13 @@ def common_ancestors(
     rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], n_ancestors: int, out: Matrix
 ) -> None:
     """How many ancestors two concepts share, themselves included."""
-    scratch = np.full(n_ancestors, UNMARKED, np.int32)
+    starts, members, _ = _below_each(columns, n_ancestors)
     for i in range(rows[0].size - 1):
-        _mark(scratch, rows[0], rows[1], rows[2], i)
-        for j in range(columns[0].size - 1):
-            shared = 0
-            for t in range(columns[0][j], columns[0][j + 1]):
-                if scratch[columns[1][t]] != UNMARKED:
-                    shared += 1
-            out[i, j] = shared
-        _unmark(scratch, rows[0], rows[1], i)
+        out[i, :] = 0
+        for t in range(rows[0][i], rows[0][i + 1]):
+            above = rows[1][t]
+            for e in range(starts[above], starts[above + 1]):
+                out[i, members[e]] += 1
 
 
 @njit(cache=True, nogil=True)
@@ -289,14 +297,11 @@ def highest_common(
     rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], worth: Floats, out: Matrix
 ) -> None:
     """The largest worth of a common ancestor; −1 where none is common."""
-    scratch = np.full(worth.size, UNMARKED, np.int32)
+    starts, members, _ = _below_each(columns, worth.size)
     for i in range(rows[0].size - 1):
-        _mark(scratch, rows[0], rows[1], rows[2], i)
-        for j in range(columns[0].size - 1):
-            best = -1.0
-            for t in range(columns[0][j], columns[0][j + 1]):
-                above = columns[1][t]
-                if scratch[above] != UNMARKED and worth[above] > best:
-                    best = worth[above]
-            out[i, j] = best
-        _unmark(scratch, rows[0], rows[1], i)
+        out[i, :] = -1.0
+        for t in range(rows[0][i], rows[0][i + 1]):
+            above = rows[1][t]
+            for e in range(starts[above], starts[above + 1]):
+                j = members[e]
+                out[i, j] = max(out[i, j], worth[above])

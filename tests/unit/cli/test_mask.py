@@ -182,7 +182,7 @@ def test_ctrl_c_in_the_middle_leaves_no_output(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "anonto", *words(folder)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
-    time.sleep(1.5)
+    _wait_until_it_has_loaded_polars(process)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     if process.returncode == 0:
@@ -225,6 +225,15 @@ def _large(folder: Path) -> int:
     plan = '[columns.note]\nrole = "other"\n[[steps]]\nmethod = "random-swap"\ncolumns = ["code"]\n'
     (folder / "plan.toml").write_text(plan)
     return n
+
+
+def _wait_until_it_has_loaded_polars(process: subprocess.Popen[str]) -> None:
+    """A command that is still starting answers Ctrl-C as Python does; look into its memory map, where there is one."""
+    maps = Path(f"/proc/{process.pid}/maps")
+    for _ in range(200):
+        time.sleep(0.05)
+        if process.poll() is not None or (maps.exists() and "polars" in maps.read_text()):
+            return
 
 
 def _python(code: str, arguments: list[str]) -> subprocess.CompletedProcess[str]:
