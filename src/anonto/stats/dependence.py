@@ -143,6 +143,12 @@ class Spread:
     """The mean distance of two records, a record and itself included."""
     n_records: int
 
+    @classmethod
+    def of(cls, distances: Floats, shares: Floats, n_records: int) -> Spread:
+        """From the distances of the distinct values and the share of the records that each has."""
+        row_means = distances @ shares
+        return cls(shares, distances, row_means, float(shares @ row_means), n_records)
+
     def variance(self) -> Squared:
         """The squared distance variance."""
         square = float(np.einsum("ij,ij,j->i", self.distances, self.distances, self.shares) @ self.shares)
@@ -210,9 +216,7 @@ class TwoColumns:
 
 def spread(attribute: NominalAttribute) -> Spread:
     """Look up the distances of a column's distinct values and sum them over its records."""
-    distances, shares = attribute.distances(), attribute.shares
-    row_means = distances @ shares
-    return Spread(shares, distances, row_means, float(shares @ row_means), attribute.n_records)
+    return Spread.of(attribute.distances(), attribute.shares, attribute.n_records)
 
 
 def two_columns(
