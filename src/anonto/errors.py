@@ -378,8 +378,8 @@ class UnmatchedValuesError(InputError):
         count = counted(len(values), "distinct value")
         verb = "has" if len(values) == 1 else "have"
         super().__init__(
-            f"{count}{where} ({counted(cells, 'cell')}) {verb} no concept in taxonomy {taxonomy!r}; "
-            "see the exception's .values, and map them with anonto.match."
+            f"{count}{where} ({counted(cells, 'cell')}) {verb} no concept in taxonomy {taxonomy!r}; list them with "
+            "`anonto match --values` or the exception's .values, and mend them or set unmatched in the plan."
         )
         self.values = tuple(values)
         self.cells = cells
@@ -570,6 +570,25 @@ class ReleasedAsIsWarning(AnontoWarning):
             parts.append(f"quasi-identifiers that no step masks: {listed(unmasked)}")
         sentence = "; ".join(parts)
         super().__init__(sentence[0].upper() + sentence[1:] + ".")
+
+
+class UnknownColumnsWarning(AnontoWarning):
+    """Columns that a proposed plan would release because nothing is known of them."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        super().__init__(
+            f"{counted(len(columns), 'column')} would be released as they are, with role 'other': {listed(columns)}; "
+            "check each, and give it the role identifier or quasi-identifier if it could single a person out."
+        )
+
+
+class MostlyUnchangedWarning(AnontoWarning):
+    """A masked column that is hardly masked."""
+
+    def __init__(self, column: str, share: float) -> None:
+        super().__init__(
+            f"{share:.0%} of the cells of column {column!r} leave as they were; choose another method or a larger k."
+        )
 
 
 class GuessableSeedWarning(AnontoWarning):

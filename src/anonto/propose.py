@@ -32,7 +32,7 @@ K = 10
 SEMANTIC_METHODS = ("rank-swap", "frequency-swap")
 """For columns with an ontology, the preferred first; the last is always there."""
 PLAIN_METHODS = ("random-swap",)
-"""For nominal columns without an ontology: they often have few values, which a window of k would leave as they are."""
+"""For columns without an ontology, or with over k records to a value: a window of k would mostly hold that again."""
 NUMERIC_METHODS = ("random-swap",)
 HEADING = """Proposed by `anonto init`: read it through, correct it, then mask with it.
 Roles: identifier (dropped), quasi-identifier (masked by a step below), confidential, other (released as they are).
@@ -90,7 +90,8 @@ def propose(
         own = _reasons_of_role(guess, described[name])
         reasons[name] = (*own, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
     maskable = {name: one for name, one in described.items() if guesses[name].is_maskable}
-    plan = Plan(MappingProxyType(described), _steps(maskable, opened.n_records), MappingProxyType({}), folder)
+    company = {name: present[name].mean_company for name in maskable}
+    plan = Plan(MappingProxyType(described), _steps(maskable, company, opened.n_records), MappingProxyType({}), folder)
     plan.check()
     return Proposal(plan, MappingProxyType(reasons))
 
@@ -146,12 +147,14 @@ def _reference(candidate: Candidate, folder: Path | None) -> str | Taxonomy:
 # ------------------------------------------------------------------------------------------------ steps
 
 
-def _steps(columns: Mapping[str, ColumnDescription], n_records: int) -> tuple[Step, ...]:
+def _steps(columns: Mapping[str, ColumnDescription], company: Mapping[str, float], n_records: int) -> tuple[Step, ...]:
     """One step for each method that is chosen, over all quasi-identifiers it is chosen for."""
     by_method: dict[str, list[str]] = {}
     for name, description in columns.items():
         if description.role == "quasi-identifier":
-            by_method.setdefault(preferred_method(description), []).append(name)
+            crowded = description.kind != "numeric" and company[name] > K
+            method = _first_there(PLAIN_METHODS) if crowded else preferred_method(description)
+            by_method.setdefault(method, []).append(name)
     k = max(1, min(K, n_records - 1))
     return tuple(Step(method_of(name, {"k": k} if _takes_k(name) else {}), tuple(of)) for name, of in by_method.items())
 

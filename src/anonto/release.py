@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -103,24 +104,30 @@ class Release:
         *,
         keep_order: bool = False,
         private: bool | str | os.PathLike[str] = True,
+        report: str | os.PathLike[str] | None = None,
         force: bool = True,
     ) -> None:
         """Write the masked table, in the format that the path's suffix names.
+
+        All files are written beside their names first and put in place together at the end, so that a failure on the
+        way leaves none of them.
 
         Args:
             path: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.xlsx``, ``.sav``, ``.dta`` or ``.xpt``.
             keep_order: Keep the rows in their order, which links them to the original table.
             private: Where the private record goes; by default beside the output as ``….private.json``; False for
                 nowhere.
+            report: Where a report goes as HTML, if it is wanted.
             force: Whether a file that is there is replaced.
         """
         target = Path(path)
-        if private is False:
-            self._write(target, keep_order=keep_order, force=force)
-            return
-        record = Path(f"{target}.private.json" if private is True else private)
-        with written_beside(record, force=force, mode=0o600) as beside:
-            self._write_record(beside)
+        with ExitStack() as in_place:
+            if report is not None:
+                beside = in_place.enter_context(written_beside(Path(report), force=force))
+                beside.write_text(self._report(), encoding="utf-8")
+            if private is not False:
+                record = Path(f"{target}.private.json" if private is True else private)
+                self._write_record(in_place.enter_context(written_beside(record, force=force, mode=0o600)))
             self._write(target, keep_order=keep_order, force=force)
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
@@ -144,10 +151,14 @@ class Release:
 
     def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write what was done, and what of the frequencies is left, as one HTML file."""
-        from anonto.report.data import report_data
-        from anonto.report.page import save_html
+        with written_beside(Path(path), force=force) as beside:
+            beside.write_text(self._report(), encoding="utf-8")
 
-        save_html(report_data(self), Path(path), force=force)
+    def _report(self) -> str:
+        from anonto.report.data import report_data
+        from anonto.report.page import html_report
+
+        return html_report(report_data(self))
 
     def _in_order(self, order: NDArray[np.integer] | None) -> Any:
         substitutions = {name: one.substitution(self.rows) for name, one in self.masked.items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.engine.local import apply_in_chunks
-from anonto.errors import GuessableSeedWarning, MissingColumnError, ReleasedAsIsWarning
+from anonto.errors import GuessableSeedWarning, MissingColumnError, MostlyUnchangedWarning, ReleasedAsIsWarning
 from anonto.methods.registry import parameters_of
 from anonto.plan import Plan, plan_of
 from anonto.release import MaskedColumn, Release
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
     from anonto.table.table import Table
+
+
+ENOUGH_TO_JUDGE = 100
+"""Cells from which on a column that hardly changed is warned about."""
 
 
 def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *, seed: int | None = None) -> Release:
@@ -67,6 +71,8 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
         "steps": [_evidence(step, done) for step, done in zip(chosen.steps, steps, strict=True)],
     }
     _warn_of_unmasked(chosen, as_is)
+    for one in masked.values():
+        _warn_if_unchanged(one)
     return Release(
         evidence=evidence,
         plan=chosen,
@@ -162,6 +168,17 @@ def _evidence(step: Step, done: list[MaskedColumn]) -> dict[str, Any]:
         "rmse": {one.name: one.rmse() for one in done},
         "guarantee": step.method.guarantee().to_dict(),
     }
+
+
+def _warn_if_unchanged(one: MaskedColumn) -> None:
+    """Warn when a column changed less than half as much as it would by swapping at random."""
+    n_cells = one.prepared.n_unmatched + int(one.flows.sizes.sum())
+    if n_cells < ENOUGH_TO_JUDGE or one.flows.sizes.size < 2:
+        return
+    changed = 1.0 - one.n_unchanged / n_cells
+    changed_at_random = 1.0 - float(((one.flows.sizes / n_cells) ** 2).sum())
+    if changed < changed_at_random / 2:
+        warnings.warn(MostlyUnchangedWarning(one.name, 1.0 - changed), stacklevel=3)
 
 
 def _warn_of_unmasked(plan: Plan, as_is: list[str]) -> None:

@@ -67,8 +67,7 @@ def test_a_proposal_says_what_each_column_is(table: Path) -> None:
 def test_steps_mask_every_quasi_identifier_once_and_nothing_else(table: Path) -> None:
     steps = propose(table).plan.to_dict()["steps"]
     assert steps == [
-        {"method": "random-swap", "columns": ["age", "sex", "age band"]},
-        {"method": "frequency-swap", "columns": ["illness"], "k": 10},
+        {"method": "random-swap", "columns": ["age", "sex", "illness", "age band"]},
     ]
 
 
@@ -187,3 +186,20 @@ def test_a_column_of_recognised_codes_is_masked_whatever_its_name() -> None:
     assert proposal.plan.columns["x7"].role == "quasi-identifier"
     assert any("codes of an ontology" in reason for reason in proposal.reasons["x7"])
     assert not any(reason.startswith("other:") for reason in proposal.reasons["x7"])
+
+
+def test_a_window_is_proposed_only_where_it_holds_other_values() -> None:
+    crowded = propose(
+        pl.DataFrame({"diagnosis": ["flu", "measles", "burn", "fracture"] * 30}), ontologies=["illnesses"]
+    )
+    assert [step.method.name for step in crowded.plan.steps] == ["random-swap"]
+    spread = propose(
+        pl.DataFrame({"diagnosis": list(anonto.read_ontology("illnesses").ids) * 2}), ontologies=["illnesses"]
+    )
+    assert [step.method.name for step in spread.plan.steps] == ["frequency-swap"]
+
+
+def test_columns_of_names_are_identifiers_whatever_their_header() -> None:
+    names = ["Müller, Jürgen", "Anna Weiß", "Eva Maria Braun", "Otto Groß", "Ida Klein", "Max Roth"]
+    columns = propose(pl.DataFrame({"Versicherter": names, "Patient": names[::-1]})).plan.columns
+    assert {one.role for one in columns.values()} == {"identifier"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,11 +48,21 @@ def init(
         proposal = propose(table, ontologies=ontology or (), folders=folder or (), plan_folder=plan.absolute().parent)
     with written_beside(plan, force=force) as beside:
         beside.write_text(proposal.to_toml(), encoding="utf-8")
+    _warn_of_unknown(proposal)
     if as_json:
         reasons = {name: list(said) for name, said in proposal.reasons.items()}
         show_json({"output": str(plan), "plan": proposal.plan.to_dict(), "reasons": reasons})
     else:
         _show(proposal, table, plan)
+
+
+def _warn_of_unknown(proposal: Proposal) -> None:
+    """Nobody reads a plan to the end: say aloud which columns would leave as they are."""
+    from anonto.errors import UnknownColumnsWarning
+
+    unknown = [name for name, one in proposal.plan.columns.items() if one.role == "other"]
+    if unknown:
+        warnings.warn(UnknownColumnsWarning(unknown), stacklevel=2)
 
 
 def _require_free(table: Path, plan: Path, *, force: bool) -> None:

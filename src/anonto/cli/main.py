@@ -82,6 +82,9 @@ def run(arguments: list[str]) -> int:
             say_error("Stopped; nothing was left half-written.")
         return code
     except Exception as error:
+        if _was_interrupted(error):
+            say_error("Stopped; nothing was left half-written.")
+            return STOPPED
         if os.environ.get("ANONTO_DEBUG"):
             raise
         say_error(
@@ -90,3 +93,13 @@ def run(arguments: list[str]) -> int:
         )
         return 1
     return 0
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Whether an error only followed from Ctrl-C, as when threads can no longer be started."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, KeyboardInterrupt):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False

@@ -43,9 +43,7 @@ def mask(
     with working("Masking the table"):
         release = mask_table(table, plan, seed=seed)
     with working("Writing the masked table"):
-        release.save(output, keep_order=keep_order, private=record, force=force)
-        if report is not None:
-            release.save_report(report, force=force)
+        release.save(output, keep_order=keep_order, private=record, report=report, force=force)
     if as_json:
         show_json(release.evidence)
     else:

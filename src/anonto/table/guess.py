@@ -41,6 +41,8 @@ CONFIDENTIAL_WORDS = word_set(
 CONFIDENTIAL_ENDINGS = ("result", "results", "outcome")
 NEARLY_UNIQUE = 0.95
 OFTEN_UNIQUE = 0.2
+FEW_NAMES = 4
+MOSTLY_DIFFERENT = 0.5
 ENOUGH_RECORDS = 20
 """Below this many cells a column's values may all differ by chance."""
 
@@ -78,7 +80,7 @@ def guess_column(facts: Facts) -> Guess:
     return Guess(kind.kind, role, kind.order, na, tuple(reasons), is_maskable=len(present.values) > 1)
 
 
-def role_of(facts: Facts, kind: KindGuess) -> tuple[str, str]:
+def role_of(facts: Facts, kind: KindGuess) -> tuple[str, str]:  # noqa: PLR0911 - one for each clue
     """The role of a column and why."""
     if len(facts.values) < 2:
         return "other", "all records have the same value" if facts.values else "no record has a value"
@@ -90,13 +92,15 @@ def role_of(facts: Facts, kind: KindGuess) -> tuple[str, str]:
             return "confidential", f"its name has the word {word!r}"
         if word in QUASI_WORDS or word.startswith(QUASI_BEGINNINGS):
             return "quasi-identifier", f"its name has the word {word!r}"
+    if _looks_like_names(facts, kind):
+        return "identifier", "it holds texts of several words that mostly differ, as names do"
     if _is_unique(facts, kind):
         n, distinct = counted(facts.n_present, "cell"), counted(len(facts.values), "distinct value")
         return "identifier", f"almost every record has a value of its own ({distinct} in {n})"
-    return "other", "nothing in its name speaks of a person, a place, care or money"
+    return "other", "released as it is, because nothing known speaks in its name or its values: check it"
 
 
-def _why_an_identifier(facts: Facts) -> str:
+def _why_an_identifier(facts: Facts) -> str:  # noqa: PLR0911 - one for each clue
     """Why the name of a column says that it tells records or persons apart; nothing if it does not."""
     words = set(facts.words)
     direct = sorted(words & DIRECT_WORDS)
@@ -104,6 +108,8 @@ def _why_an_identifier(facts: Facts) -> str:
         return f"its name has the word {direct[0]!r}"
     if "name" in words and (words - {"name"} <= PERSON_WORDS or facts.distinct_share >= OFTEN_UNIQUE):
         return "it is named like one of names"
+    if words and words <= PERSON_WORDS and facts.distinct_share >= OFTEN_UNIQUE:
+        return "it is named like a person"
     if not facts.words or (facts.words[-1] not in NUMBERING_WORDS and facts.words[0] != "id"):
         return ""
     if words <= PERSON_WORDS | NUMBERING_WORDS and words & PERSON_WORDS:
@@ -112,6 +118,14 @@ def _why_an_identifier(facts: Facts) -> str:
     if not is_count and facts.distinct_share >= OFTEN_UNIQUE:
         return f"it is named like a number of records, and {facts.distinct_share:.0%} of its cells differ"
     return ""
+
+
+def _looks_like_names(facts: Facts, kind: KindGuess) -> bool:
+    """Most texts have several words and few stand twice; a short list of wordy categories has more repeats."""
+    if kind.kind != "nominal" or facts.n_present < FEW_NAMES or facts.distinct_share < MOSTLY_DIFFERENT:
+        return False
+    wordy = sum(len(value.split()) > 1 and any(c.isalpha() for c in value) for value in facts.values)
+    return wordy >= 0.5 * len(facts.values)
 
 
 def _is_unique(facts: Facts, kind: KindGuess) -> bool:

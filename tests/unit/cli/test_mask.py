@@ -161,6 +161,19 @@ def test_outputs_that_exist_or_coincide_are_refused(folder: Path, capsys: pytest
     assert (folder / "out.csv").read_text() != "precious"
 
 
+def test_a_report_that_cannot_be_written_leaves_no_table_either(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _assert_refused([*words(folder), "--report", str(folder / "no" / "report.html")], folder, capsys)
+
+
+def test_a_column_that_is_hardly_masked_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "table.csv").write_text("sex\n" + "f\nm\n" * 200)
+    (folder / "plan.toml").write_text('[[steps]]\nmethod = "frequency-swap"\ncolumns = ["sex"]\nk = 3\n')
+    assert run(words(folder)) == 0
+    assert "of the cells of column 'sex' leave as they were" in capsys.readouterr().err
+
+
 def test_a_disk_that_is_full_leaves_nothing_behind(folder: Path) -> None:
     (folder / "table.csv").write_text("code\n" + "".join(f"code number {i}\n" for i in range(20_000)))
     (folder / "plan.toml").write_text('[[steps]]\nmethod = "random-swap"\ncolumns = ["code"]\n')
