@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import DuplicateColumnError, TableTypeError
-from anonto.table.columns import ROWS_AT_ONCE, as_series
+from anonto.table.columns import ROWS_AT_ONCE
+from anonto.table.series import as_series
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ def read_text_column(path: str | os.PathLike[str], name: str, na: tuple[str, ...
     """
     import polars as pl
 
-    from anonto.table.columns import as_text_series
+    from anonto.table.series import as_text_series
 
     cells = as_text_series(read_table(path).column(name)).cast(pl.String)
     missing = cells.is_in(["", *na])

@@ -1,0 +1,252 @@
+"""Any kind of column as a polars Series: a list, a tuple, a numpy array, or a pandas, polars or pyarrow column.
+
+None, NaN and the libraries' own missing values are missing; nothing else is. Whole numbers become their digits, so that
+ids stored as numbers match. The text of a cell does not depend on the kind of column or on its other cells.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import contextmanager, suppress
+from decimal import Decimal
+from functools import cache
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.errors import AnontoError, ColumnTypeError, InexactNumbersError, NotUnicodeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import narwhals as nw
+    import polars as pl
+    from numpy.typing import NDArray
+
+EXACT = 2.0**53
+"""From here on neighbouring whole numbers have the same floating-point number."""
+SMALL = 1e-4
+"""Below this, numbers are written with an exponent."""
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def as_text_series(values: Any) -> pl.Series:
+    """Any kind of column as a polars Series of text (or of categories), missing cells as nulls."""
+    series = as_series(values)
+    with _without_cells(values):
+        return _texts(series)
+
+
+def as_series(values: Any) -> pl.Series:
+    """Any kind of column as a polars Series."""
+    with _without_cells(values):
+        return _series(values)
+
+
+@contextmanager
+def _without_cells(values: Any) -> Iterator[None]:
+    """Turn what other libraries raise into our own error: their messages show cells."""
+    import polars as pl
+
+    try:
+        yield
+    except AnontoError:
+        raise
+    except (
+        ArithmeticError,
+        LookupError,
+        NotImplementedError,
+        TypeError,
+        ValueError,
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+    ):
+        raise ColumnTypeError(f"{type(values).__name__} with cells that cannot become text") from None
+
+
+def _series(values: Any) -> pl.Series:
+    import polars as pl
+
+    if isinstance(values, pl.Series):
+        return values
+    if isinstance(values, np.ndarray):
+        return _from_array(values)
+    if isinstance(values, str | bytes | Mapping | set | frozenset):
+        raise ColumnTypeError(type(values).__name__)
+    native = _from_other_library(values)
+    if native is not None:
+        return native
+    if not isinstance(values, Iterable):
+        raise ColumnTypeError(type(values).__name__)
+    return _from_cells(list(values))
+
+
+def _from_array(values: NDArray[Any]) -> pl.Series:
+    import polars as pl
+
+    if values.ndim != 1:
+        raise ColumnTypeError(f"{values.ndim}-dimensional array")
+    if values.dtype.names is not None:
+        raise ColumnTypeError("structured array")
+    if values.dtype.kind == "O" or isinstance(values, np.ma.MaskedArray):
+        return _from_cells(values.tolist())
+    if values.dtype.kind in "mM" and np.datetime_data(values.dtype)[0] in {"h", "m", "s"}:
+        values = values.astype(f"{values.dtype.kind}8[ms]")
+    try:
+        return pl.Series(values)
+    except ValueError:
+        return _from_cells(list(values))
+
+
+def _from_other_library(values: Any) -> pl.Series | None:
+    """Pandas and pyarrow columns, through narwhals; None for anything else."""
+    import narwhals as nw
+
+    if type(values).__module__.partition(".")[0] == "pyarrow":
+        values = _chunked(values)
+    found: Any = nw.from_native(values, allow_series=True, pass_through=True)
+    if isinstance(found, nw.DataFrame | nw.LazyFrame):
+        raise ColumnTypeError(type(values).__name__)
+    if not isinstance(found, nw.Series):
+        return None
+    return _from_pandas(found) if found.implementation.is_pandas_like() else found.to_polars()
+
+
+def _chunked(values: Any) -> Any:
+    import pyarrow as pa
+
+    if not isinstance(values, pa.Array | pa.ChunkedArray):
+        raise ColumnTypeError(type(values).__name__)
+    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+
+
+def _from_pandas(series: nw.Series[Any]) -> pl.Series:
+    """Through pyarrow where it is installed and knows the type; else through numpy or cell by cell."""
+    import narwhals as nw
+
+    native = series.to_native()
+    if isinstance(series.dtype, nw.Categorical | nw.Enum):
+        return _from_pandas_categories(native)
+    if isinstance(native.dtype, np.dtype) and native.dtype.kind != "O":
+        return _from_array(native.to_numpy())
+    if isinstance(series.dtype, nw.Datetime):
+        return _from_zoned(native)
+    if not isinstance(series.dtype, nw.Object | nw.Unknown) and _has_pyarrow():
+        with suppress(TypeError, ValueError):
+            return series.to_polars()
+    return _from_cells(native.to_numpy(dtype=object, na_value=None).tolist())
+
+
+def _from_pandas_categories(native: Any) -> pl.Series:
+    """Only the categories become text; two that have the same text become one."""
+    import polars as pl
+
+    texts = as_text_series(native.cat.categories.tolist())
+    codes = pl.Series(native.cat.codes.to_numpy())
+    places = codes.set(codes < 0, None).cast(pl.UInt32)
+    return texts.cast(pl.Enum(texts.unique(maintain_order=True))).gather(places)
+
+
+def _from_zoned(native: Any) -> pl.Series:
+    zone = str(native.dt.tz)
+    utc = native.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
+    return _from_array(utc).dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+
+
+@cache
+def _has_pyarrow() -> bool:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return False
+    return pa is not None
+
+
+def _texts(series: pl.Series) -> pl.Series:
+    import polars as pl
+
+    dtype = series.dtype
+    if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        return series
+    if dtype.is_float():
+        return _float_texts(series.fill_nan(None))
+    if dtype.is_nested() or dtype == pl.Object:
+        return _from_cells(series.to_list())
+    return series.cast(pl.String)
+
+
+def _float_texts(series: pl.Series) -> pl.Series:
+    """Each number as `_float_text` writes it: whole ones as digits, small ones as Python does."""
+    import polars as pl
+
+    size = series.abs()
+    finite = series.is_finite()
+    _refuse_inexact(int(((size >= EXACT) & finite).sum()))
+    whole = (series == series.round(0)) & finite
+    digits = series.cast(pl.Int64, strict=False).cast(pl.String)
+    if whole.all():
+        return digits
+    texts = digits.zip_with(whole.fill_null(value=True), series.cast(pl.String))
+    small = ((size < SMALL) & ~whole).fill_null(value=False)
+    if not small.any():
+        return texts
+    return texts.scatter(small.arg_true(), [_float_text(cell) for cell in series.filter(small).to_numpy()])
+
+
+def _from_cells(cells: list[Any]) -> pl.Series:
+    kinds = set(map(type, cells))
+    if kinds <= {str, NoneType}:
+        return _from_strings(cells)
+    if any(issubclass(kind, float | np.floating) for kind in kinds):
+        _refuse_inexact(sum(map(_is_inexact, cells)))
+    return _from_strings([_text(cell) for cell in cells])
+
+
+def _from_strings(texts: list[str | None]) -> pl.Series:
+    import polars as pl
+
+    try:
+        return pl.Series(texts, dtype=pl.String)
+    except UnicodeError:
+        broken = sum(1 for text in texts if text is not None and _LONE_SURROGATE.search(text))
+        raise NotUnicodeError(broken) from None
+
+
+def _text(cell: Any) -> str | None:
+    """One cell as text; the missing values of pandas are told by their type, without importing pandas."""
+    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+        return None
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, float | np.floating):
+        return None if math.isnan(cell) else _float_text(cell)
+    if isinstance(cell, Decimal) and cell.is_nan():
+        return None
+    if isinstance(cell, np.datetime64 | np.timedelta64) and np.isnat(cell):
+        return None
+    return str(cell)
+
+
+def _float_text(cell: float | np.floating[Any]) -> str:
+    """A number in the fewest digits that tell it from others of its precision."""
+    if cell.is_integer():
+        return str(int(cell))
+    if isinstance(cell, float) or np.isinf(cell):
+        return repr(float(cell))
+    number = np.float32(cell) if isinstance(cell, np.float16) else cell
+    if abs(number) < SMALL:
+        return np.format_float_scientific(number, trim="-", exp_digits=2)
+    return np.format_float_positional(number, trim="-")
+
+
+def _is_inexact(cell: Any) -> bool:
+    return isinstance(cell, float | np.floating) and EXACT <= abs(float(cell)) < math.inf
+
+
+def _refuse_inexact(cells: int) -> None:
+    if cells:
+        raise InexactNumbersError(cells)
