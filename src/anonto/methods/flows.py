@@ -140,8 +140,7 @@ def flows_of_exchanges(keys: Longs, amounts: Longs, counts: Longs, untouched: in
     stays = np.flatnonzero(staying)
     all_keys = np.concatenate([keys, (keys % u) * u + keys // u, stays * (u + 1)])
     all_amounts = np.concatenate([amounts, amounts, staying[stays]])
-    unique, place = np.unique(all_keys, return_inverse=True)
-    summed = np.bincount(place, weights=all_amounts, minlength=unique.size).astype(np.int64)
+    unique, summed = _summed(all_keys, all_amounts, u)
     offsets = np.searchsorted(unique, np.arange(u + 1, dtype=np.int64) * u)
     running = np.cumsum(summed)
     before_value = np.concatenate([[0], running])[offsets[:-1]]
@@ -151,6 +150,15 @@ def flows_of_exchanges(keys: Longs, amounts: Longs, counts: Longs, untouched: in
 
 
 DENSE_PAIRS = 1 << 24
+
+
+def _summed(keys: Longs, amounts: Longs, u: int) -> tuple[Longs, Longs]:
+    if u * u <= DENSE_PAIRS:
+        sums = np.bincount(keys, weights=amounts, minlength=1)
+        present = np.flatnonzero(sums)
+        return present, sums[present].astype(np.int64)
+    unique, place = np.unique(keys, return_inverse=True)
+    return unique, np.bincount(place, weights=amounts, minlength=unique.size).astype(np.int64)
 
 
 def _counted(left: Codes, right: Codes, u: int) -> tuple[Longs, Longs]:

@@ -51,9 +51,9 @@ class Column:
         """For each distinct value, the first record that has it."""
         first = np.full(len(self.values), len(self), dtype=np.int64)
         for part in slices(0, len(self), ROWS_AT_ONCE):
-            found, place = np.unique(self.codes[part], return_index=True)
-            here = found[found >= 0]
-            first[here] = np.minimum(first[here], part.start + place[found >= 0])
+            here = np.full(len(self.values) + 1, len(self), dtype=np.int64)
+            here[self.codes[part][::-1]] = np.arange(part.stop - 1, part.start - 1, -1)
+            np.minimum(first, here[:-1], out=first)
             if (first < len(self)).all():
                 break
         return first
