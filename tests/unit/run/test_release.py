@@ -127,7 +127,7 @@ def test_dtypes_categories_and_the_index_of_pandas_stay() -> None:
             "code": pd.Categorical(["a", "b", None, "a"], categories=["z", "b", "a"], ordered=True),
             "when": pd.to_datetime(["2020-01-01", "2021-01-01", None, "2022-02-02"]).tz_localize("Europe/Vienna"),
             "count": pd.array([1, None, 3, 4], dtype="Int64"),
-            "odd": pd.Series(["x", None, float("nan"), "y"], dtype=object),
+            "odd": pd.Series(["x", None, float("nan"), "y"], dtype=object, index=[9, 9, 1, 0]),
             "flag": [True, False, True, True],
         },
         index=[9, 9, 1, 0],
@@ -136,6 +136,9 @@ def test_dtypes_categories_and_the_index_of_pandas_stay() -> None:
     masked = anonto.mask(frame, plan, seed=SEED).table
     assert list(masked.index) == [9, 9, 1, 0]
     assert masked.dtypes.equals(frame.dtypes)
+    assert masked["odd"].iloc[1] is None
+    assert isinstance(masked["odd"].iloc[2], float)
+    assert sorted(masked["odd"].dropna()) == ["x", "y"]
     for name in frame:
         assert masked[name].isna().tolist() == frame[name].isna().tolist()
 

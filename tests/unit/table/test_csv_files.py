@@ -79,7 +79,7 @@ def test_any_cells_survive_in_any_dialect(tmp_path_factory, frame, dialect, pack
 
 @given(frame=frames(), dialect=DIALECTS)
 def test_what_was_written_is_read_alike_without_a_hint_when_its_header_is_plain(tmp_path_factory, frame, dialect):
-    assume(not set("".join(frame.columns)) & set(',;\t|"\r\n'))
+    assume(not set("".join(frame.columns)) & set(",;\t|"))
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     dialect = Dialect(delimiter="," if dialect.delimiter == ":" else dialect.delimiter, line_ending=dialect.line_ending)
     write_table(table_of(frame, dialect), path)
