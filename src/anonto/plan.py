@@ -17,7 +17,7 @@ from anonto.table.description import ColumnDescription
 if TYPE_CHECKING:
     import os
 
-    from anonto.methods.registry import ColumnMethod
+    from anonto.methods.registry import Method
 
 PLAN_KEYS = ("columns", "steps", "table")
 TABLE_KEYS = ("delimiter", "encoding", "sheet")
@@ -27,7 +27,7 @@ TABLE_KEYS = ("delimiter", "encoding", "sheet")
 class Step:
     """A method and the columns it masks."""
 
-    method: ColumnMethod
+    method: Method
     columns: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:

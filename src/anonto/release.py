@@ -19,6 +19,7 @@ import numpy as np
 
 from anonto.rng import Seed, row_order
 from anonto.table.beside import written_beside
+from anonto.table.columns import MISSING, first_positions
 from anonto.table.door import Door, Substitution
 from anonto.table.table import Origin, Table
 from anonto.table.writing import write_table
@@ -30,19 +31,26 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.methods.flows import Flows
+    from anonto.methods.flows import Moves
     from anonto.plan import Plan
+    from anonto.table.attributes import Attribute
     from anonto.table.prepare import PreparedColumn
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MaskedColumn:
     """A column before and after."""
 
     prepared: PreparedColumn
-    flows: Flows
+    attribute: Attribute
+    """The distances between the values: the column's own, or with missing as a value where missing cells moved."""
+    moves: Moves
+    untouched: int
+    """Cells that had no partner."""
+    before: NDArray[np.int32]
+    """The value of each record; −1 for a cell that takes no part."""
     codes: NDArray[np.int32]
-    """The masked value of each record; −1 for cells that took no part."""
+    """The masked value of each record; −1 for a cell that stays as it is."""
     texts: pl.Series | None = None
     """The values, when the input's own column was let go."""
 
@@ -52,26 +60,54 @@ class MaskedColumn:
         return self.prepared.name
 
     @property
+    def n_values(self) -> int:
+        """Distinct values of the column itself; codes from here on stand for cells without one that moved."""
+        return len(self.prepared.column.values)
+
+    @property
     def n_unchanged(self) -> int:
         """Cells with a value that leave as they were."""
-        return self.flows.unchanged + self.prepared.n_unmatched
+        moves = self.moves
+        with_value = moves.sources < self.n_values
+        same = int(moves.amounts[with_value & (moves.sources == moves.targets)].sum())
+        return same + self.n_unmatched_in_place
+
+    @property
+    def n_unmatched_in_place(self) -> int:
+        """Cells with a text but without a concept that stay as they are."""
+        moves = self.moves
+        unmatched = (moves.sources >= self.n_values) & (moves.sources < self.attribute.counts.size - 1)
+        if not unmatched.any():
+            return self.prepared.n_unmatched
+        return int(moves.amounts[unmatched & (moves.sources == moves.targets)].sum())
 
     def same(self) -> NDArray[np.bool_]:
         """Which records have the same cell before and after."""
-        return np.equal(self.codes, self.prepared.column.codes)
+        return np.equal(self.codes, self.before)
+
+    def distances_moved(self) -> NDArray[np.float64]:
+        """The distance of each move."""
+        return self.attribute.pair_distances(self.moves.sources, self.moves.targets)
 
     def rmse(self) -> float:
         """The root of the mean squared distance between the cells before and after."""
-        amounts = self.flows.amounts
+        amounts = self.moves.amounts
         if not amounts.size:
             return 0.0
-        distances = self.prepared.attribute.pair_distances(self.flows.sources, self.flows.targets)
-        return math.sqrt(float(amounts @ distances**2) / float(amounts.sum()))
+        return math.sqrt(float(amounts @ self.distances_moved() ** 2) / float(amounts.sum()))
+
+    def farthest(self) -> float:
+        """The largest distance between a cell before and after."""
+        return float(self.distances_moved().max(initial=0.0))
 
     def substitution(self, rows: NDArray[np.int64] | None) -> Substitution:
         """The new cells, each by a row of the input that has its value."""
-        first = self.prepared.column.first_positions()
-        return Substitution(first if rows is None else rows[first], self.codes, self.texts)
+        if self.texts is None:
+            first = first_positions(self.before, self.attribute.counts.size)
+            return Substitution(first if rows is None else rows[first], self.codes)
+        no_missing_moved = self.attribute.counts.size == self.n_values
+        codes = self.codes if no_missing_moved else np.where(self.codes < self.n_values, self.codes, np.int32(MISSING))
+        return Substitution(np.empty(0, dtype=np.int64), codes, self.texts)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

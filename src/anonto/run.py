@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonto.engine.local import apply_in_chunks
 from anonto.errors import GuessableSeedWarning, MissingColumnError, MostlyUnchangedWarning, ReleasedAsIsWarning
+from anonto.methods.guarantee import Setting
 from anonto.methods.registry import parameters_of
 from anonto.plan import Plan, plan_of
 from anonto.release import MaskedColumn, Release
 from anonto.rng import Seed, keyed_permutations, seed_of
 from anonto.table.door import Door
-from anonto.table.prepare import encode_described, opener, prepare, records_to_drop
+from anonto.table.prepare import encode_described, opener, prepare, records_to_drop, with_missing_as_value
 from anonto.table.reading import read_table
+from anonto.table.records import distinct_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,10 +27,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.methods.registry import RecordMethod
     from anonto.plan import Step
     from anonto.table.columns import Column
     from anonto.table.description import ColumnDescription
-    from anonto.table.prepare import Opener
+    from anonto.table.prepare import Opener, PreparedColumn
     from anonto.table.table import Table
 
 
@@ -60,7 +64,7 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     texts = _let_go(columns, door, chosen) if read is not None and rows is None else {}
     del series, read
     steps = [_masked(number, chosen, columns, texts, secret, open_once) for number in range(len(chosen.steps))]
-    masked = {one.name: one for done in steps for one in done}
+    masked = {one.name: one for done in steps for one in done.columns}
     identifiers = tuple(name for name in door.names if chosen.description(name).role == "identifier")
     as_is = [name for name in door.names if name not in masked and name not in identifiers]
     evidence = {
@@ -68,7 +72,7 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
         "dropped_records": 0 if rows is None else len(door) - int(rows.size),
         "dropped_columns": list(identifiers),
         "released_as_is": as_is,
-        "steps": [_evidence(step, done) for step, done in zip(chosen.steps, steps, strict=True)],
+        "steps": [_evidence(chosen, step, done) for step, done in zip(chosen.steps, steps, strict=True)],
     }
     _warn_of_unmasked(chosen, as_is)
     for one in masked.values():
@@ -117,6 +121,14 @@ def _records_that_stay(
     return {name: column.kept(stays) for name, column in columns.items()}, np.flatnonzero(stays)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Done:
+    """A step carried out."""
+
+    columns: list[MaskedColumn]
+    facts: Mapping[str, Any]
+
+
 def _masked(
     number: int,
     plan: Plan,
@@ -124,16 +136,62 @@ def _masked(
     texts: Mapping[str, pl.Series],
     seed: Seed,
     open_once: Opener,
-) -> list[MaskedColumn]:
+) -> _Done:
     step = plan.steps[number]
+    prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in step.columns]
+    if step.method.together:
+        return _masked_together(number, step.method, prepared, columns, texts, seed)
     done = []
-    for name in step.columns:
-        prepared = prepare(name, columns[name], plan.description(name), open_once)
-        flows = step.method.fit(prepared.attribute, seed.stream("fit", number, name))
-        permutations = keyed_permutations(seed, f"apply {number} {name}", flows.sizes)
-        codes = apply_in_chunks(flows, permutations, prepared.column.codes)
-        done.append(MaskedColumn(prepared, flows, codes, texts.get(name)))
-    return done
+    for one in prepared:
+        flows = step.method.fit(one.attribute, seed.stream("fit", number, one.name))
+        permutations = keyed_permutations(seed, f"apply {number} {one.name}", flows.sizes)
+        codes = one.column.codes
+        done.append(
+            MaskedColumn(
+                prepared=one,
+                attribute=one.attribute,
+                moves=flows.moves,
+                untouched=flows.untouched,
+                before=codes,
+                codes=apply_in_chunks(flows, permutations, codes),
+                texts=texts.get(one.name),
+            )
+        )
+    return _Done(done, {})
+
+
+def _masked_together(
+    number: int,
+    method: RecordMethod,
+    prepared: list[PreparedColumn],
+    columns: Mapping[str, Column],
+    texts: Mapping[str, pl.Series],
+    seed: Seed,
+) -> _Done:
+    """Mask several columns by whole records."""
+    parts = [
+        with_missing_as_value(one, columns[one.name]) if method.moves_missing else (one.attribute, one.column.codes)
+        for one in prepared
+    ]
+    records, record_of = distinct_records(
+        [one.name for one in prepared], [attribute for attribute, _ in parts], [codes for _, codes in parts]
+    )
+    fitted = method.fit(records, seed.stream("fit", number))
+    permutations = keyed_permutations(seed, f"apply {number}", fitted.flows.sizes)
+    released = apply_in_chunks(fitted.flows, permutations, record_of)
+    done = [
+        MaskedColumn(
+            prepared=one,
+            attribute=attribute,
+            moves=fitted.moves(records, place),
+            untouched=fitted.untouched[place],
+            before=codes,
+            codes=fitted.released[:, place][released],
+            texts=texts.get(one.name),
+        )
+        for place, (one, (attribute, codes)) in enumerate(zip(prepared, parts, strict=True))
+    ]
+    return _Done(done, fitted.facts)
 
 
 def _drops_or_refuses(description: ColumnDescription) -> bool:
@@ -154,29 +212,35 @@ def _let_go(columns: Mapping[str, Column], door: Door, plan: Plan) -> dict[str, 
     return kept
 
 
-def _evidence(step: Step, done: list[MaskedColumn]) -> dict[str, Any]:
-    same = [one.same() for one in done]
+def _evidence(plan: Plan, step: Step, done: _Done) -> dict[str, Any]:
+    columns = done.columns
+    same = [one.same() for one in columns]
+    left_out = tuple(
+        name for name, one in plan.columns.items() if one.role == "quasi-identifier" and name not in step.columns
+    )
     return {
         "method": step.method.name,
         "columns": list(step.columns),
         "parameters": parameters_of(step.method),
-        "unchanged": {one.name: one.n_unchanged for one in done},
-        "untouched": {one.name: one.flows.untouched for one in done},
-        "missing": {one.name: one.prepared.n_missing for one in done},
-        "unmatched": {one.name: one.prepared.n_unmatched for one in done},
+        "unchanged": {one.name: one.n_unchanged for one in columns},
+        "untouched": {one.name: one.untouched for one in columns},
+        "missing": {one.name: one.prepared.n_missing for one in columns},
+        "unmatched": {one.name: one.prepared.n_unmatched for one in columns},
         "unchanged_records": int(np.count_nonzero(np.logical_and.reduce(same))),
-        "rmse": {one.name: one.rmse() for one in done},
-        "guarantee": step.method.guarantee().to_dict(),
+        "rmse": {one.name: one.rmse() for one in columns},
+        "farthest": {one.name: one.farthest() for one in columns},
+        **done.facts,
+        "guarantee": step.method.guarantee(Setting(left_out=left_out, facts=done.facts)).to_dict(),
     }
 
 
 def _warn_if_unchanged(one: MaskedColumn) -> None:
     """Warn when a column changed less than half as much as it would by swapping at random."""
-    n_cells = one.prepared.n_unmatched + int(one.flows.sizes.sum())
-    if n_cells < ENOUGH_TO_JUDGE or one.flows.sizes.size < 2:
+    n_cells = one.prepared.n_unmatched + one.moves.n_cells
+    if n_cells < ENOUGH_TO_JUDGE or one.n_values < 2:
         return
     changed = 1.0 - one.n_unchanged / n_cells
-    changed_at_random = 1.0 - float(((one.flows.sizes / n_cells) ** 2).sum())
+    changed_at_random = 1.0 - float(((one.prepared.attribute.counts / n_cells) ** 2).sum())
     if changed < changed_at_random / 2:
         warnings.warn(MostlyUnchangedWarning(one.name, 1.0 - changed), stacklevel=3)
 

@@ -27,6 +27,36 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """How many cells of a column went from one value to another; cells without a value take no part."""
+
+    sources: Codes
+    targets: Codes
+    amounts: Longs
+
+    @property
+    def n_cells(self) -> int:
+        """Cells with a value."""
+        return int(self.amounts.sum())
+
+    @property
+    def unchanged(self) -> int:
+        """Cells whose value is the same afterwards."""
+        return int(self.amounts[self.sources == self.targets].sum())
+
+    def before(self, n_values: int) -> Longs:
+        """Cells of each value before."""
+        return self._counted(self.sources, n_values)
+
+    def after(self, n_values: int) -> Longs:
+        """Cells of each value after."""
+        return self._counted(self.targets, n_values)
+
+    def _counted(self, codes: Codes, n_values: int) -> Longs:
+        return np.bincount(codes, weights=self.amounts, minlength=n_values).astype(np.int64)[:n_values]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Flows:
     """For each value its targets, in compressed rows."""
 
@@ -54,9 +84,9 @@ class Flows:
         return np.repeat(np.arange(self.sizes.size, dtype=np.int32), np.diff(self.offsets))
 
     @property
-    def unchanged(self) -> int:
-        """Records whose value is the same afterwards."""
-        return int(self.amounts[self.sources == self.targets].sum())
+    def moves(self) -> Moves:
+        """The flows as a list."""
+        return Moves(self.sources, self.targets, self.amounts)
 
     def records_of(self, codes: Codes) -> Longs:
         """How many records of each value a chunk has: added up, where the next chunk starts."""
@@ -140,20 +170,42 @@ def flows_of_exchanges(keys: Longs, amounts: Longs, counts: Longs, untouched: in
     stays = np.flatnonzero(staying)
     all_keys = np.concatenate([keys, (keys % u) * u + keys // u, stays * (u + 1)])
     all_amounts = np.concatenate([amounts, amounts, staying[stays]])
-    unique, summed = _summed(all_keys, all_amounts, u)
-    offsets = np.searchsorted(unique, np.arange(u + 1, dtype=np.int64) * u)
-    running = np.cumsum(summed)
+    return _flows(*_summed(all_keys, all_amounts, u * u), counts, u, untouched)
+
+
+def flows_of_moves(sources: Codes, targets: Codes, amounts: Longs | None, counts: Longs, n_targets: int) -> Flows:
+    """Flows from values to others of another numbering, such as records to released ones.
+
+    Args:
+        sources: The value that each move leaves; together the moves cover every record once.
+        targets: What it becomes, from 0 to ``n_targets`` − 1.
+        amounts: How many records each move has; None for one each.
+        counts: Records of each value.
+        n_targets: How many targets there are.
+    """
+    keys = sources.astype(np.int64) * n_targets + targets
+    each = np.ones(keys.size, dtype=np.int64) if amounts is None else amounts
+    left = np.bincount(sources, weights=each, minlength=counts.size)
+    if left.size != counts.size or (left != counts).any():
+        raise InternalError("The moves do not cover every record once.")
+    return _flows(*_summed(keys, each, counts.size * n_targets), counts, n_targets, 0)
+
+
+def _flows(keys: Longs, amounts: Longs, counts: Longs, n_targets: int, untouched: int) -> Flows:
+    """From the sorted keys value · (number of targets) + target, and the amount of each."""
+    offsets = np.searchsorted(keys, np.arange(counts.size + 1, dtype=np.int64) * n_targets)
+    running = np.cumsum(amounts)
     before_value = np.concatenate([[0], running])[offsets[:-1]]
     ends = running - np.repeat(before_value, np.diff(offsets))
     guides = kernels.guides(counts, offsets, ends)
-    return Flows(counts, offsets, (unique % u).astype(np.int32), ends, guides, untouched)
+    return Flows(counts, offsets, (keys % max(n_targets, 1)).astype(np.int32), ends, guides, untouched)
 
 
 DENSE_PAIRS = 1 << 24
 
 
-def _summed(keys: Longs, amounts: Longs, u: int) -> tuple[Longs, Longs]:
-    if u * u <= DENSE_PAIRS:
+def _summed(keys: Longs, amounts: Longs, n_possible: int) -> tuple[Longs, Longs]:
+    if n_possible <= DENSE_PAIRS:
         sums = np.bincount(keys, weights=amounts, minlength=1)
         present = np.flatnonzero(sums)
         return present, sums[present].astype(np.int64)

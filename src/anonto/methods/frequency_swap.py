@@ -9,13 +9,13 @@ Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), sect
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
-from anonto.methods.guarantee import MEASURED_ONLY, Guarantee
+from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.parameters import require_k, within_table
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class FrequencySwap:
     """``k``: how many records further on in the order a partner may stand."""
 
     name: ClassVar[str] = "frequency-swap"
+    together: ClassVar[Literal[False]] = False
     k: int
 
     def __post_init__(self) -> None:
@@ -41,6 +42,6 @@ class FrequencySwap:
         left, right, alone = kernels.swap_in_windows(ordered.size, k, rng)
         return flows_of_pairs(ordered[left], ordered[right], counts, alone)
 
-    def guarantee(self) -> Guarantee:
+    def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
         return MEASURED_ONLY

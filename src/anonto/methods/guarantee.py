@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a guarantee may depend on besides the parameters."""
+
+    left_out: tuple[str, ...] = ()
+    """Quasi-identifiers that the step does not name."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What fit found of the records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,10 +26,14 @@ class Guarantee:
     kind: str
     proved: bool
     conditions: str
+    k: int | None = None
+    epsilon: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data for the evidence."""
-        return {"kind": self.kind, "proved": self.proved, "conditions": self.conditions}
+        numbers = {"k": self.k, "epsilon": self.epsilon}
+        given = {name: number for name, number in numbers.items() if number is not None}
+        return {"kind": self.kind, **given, "proved": self.proved, "conditions": self.conditions}
 
 
 MEASURED_ONLY = Guarantee(

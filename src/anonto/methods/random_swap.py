@@ -9,12 +9,12 @@ Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), sect
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from anonto.methods.flows import Flows, flows_of_exchanges, flows_of_pairs
-from anonto.methods.guarantee import MEASURED_ONLY, Guarantee
+from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +27,7 @@ class RandomSwap:
     """No parameters."""
 
     name: ClassVar[str] = "random-swap"
+    together: ClassVar[Literal[False]] = False
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
         """Split all records into two random halves and pair them at random."""
@@ -35,7 +36,7 @@ class RandomSwap:
             return _by_draws(counts, rng)
         return _by_shuffling(counts, rng)
 
-    def guarantee(self) -> Guarantee:
+    def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
         return MEASURED_ONLY
 

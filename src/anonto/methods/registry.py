@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError
 from anonto.methods.frequency_swap import FrequencySwap
@@ -15,28 +15,50 @@ if TYPE_CHECKING:
     import numpy as np
 
     from anonto.methods.flows import Flows
-    from anonto.methods.guarantee import Guarantee
+    from anonto.methods.guarantee import Guarantee, Setting
+    from anonto.methods.record_flows import RecordFlows
     from anonto.table.attributes import Attribute
+    from anonto.table.records import Records
 
 
 class ColumnMethod(Protocol):
     """A method for one column; given several columns it masks each alone."""
 
     name: ClassVar[str]
+    together: ClassVar[Literal[False]]
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
         """From the counts of a column to its flows."""
         ...
 
-    def guarantee(self) -> Guarantee:
+    def guarantee(self, setting: Setting) -> Guarantee:
         """What the method promises."""
         ...
 
 
-METHODS: Mapping[str, type[ColumnMethod]] = {method.name: method for method in (RandomSwap, FrequencySwap)}
+class RecordMethod(Protocol):
+    """A method that looks at whole records of all its columns."""
+
+    name: ClassVar[str]
+    together: ClassVar[Literal[True]]
+    moves_missing: ClassVar[bool]
+    """Whether missing cells are moved like values: they then are a value of their own, with a code, at distance 1."""
+
+    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
+        """From the distinct records and their counts to what they become."""
+        ...
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """What the method promises."""
+        ...
 
 
-def method_of(name: object, parameters: Mapping[str, Any]) -> ColumnMethod:
+Method = ColumnMethod | RecordMethod
+
+METHODS: Mapping[str, type[Method]] = {method.name: method for method in (RandomSwap, FrequencySwap)}
+
+
+def method_of(name: object, parameters: Mapping[str, Any]) -> Method:
     """A method with its parameters, checked."""
     method = METHODS.get(name) if isinstance(name, str) else None
     if method is None:
@@ -51,6 +73,9 @@ def method_of(name: object, parameters: Mapping[str, Any]) -> ColumnMethod:
     return method(**parameters)
 
 
-def parameters_of(method: ColumnMethod) -> dict[str, Any]:
-    """The parameters of a method as plain data."""
-    return {field.name: getattr(method, field.name) for field in fields(method)}  # type: ignore[arg-type]
+def parameters_of(method: Method) -> dict[str, Any]:
+    """The parameters of a method as plain data, without those that are not given."""
+    given = {field.name: getattr(method, field.name) for field in fields(method)}  # type: ignore[arg-type]
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value is not None
+    }

@@ -16,7 +16,7 @@ from anonto.toml import to_toml
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonto.methods.flows import Flows
+    from anonto.methods.flows import Moves
     from anonto.table.prepare import PreparedColumn
 
 
@@ -37,8 +37,8 @@ class MaskedLike(Protocol):
         ...
 
     @property
-    def flows(self) -> Flows:
-        """How many records of each value became each other value."""
+    def moves(self) -> Moves:
+        """How many cells of each value became each other value."""
         ...
 
 
@@ -111,7 +111,7 @@ def _column(name: str, step: Mapping[str, Any], masked: MaskedLike, n_records: i
     prepared = masked.prepared
     numbers = {key: step.get(key, {}).get(name, 0) for key in ("unchanged", "untouched", "missing", "unmatched")}
     changed = n_records - numbers["missing"] - numbers["unchanged"]
-    levels = levels_of(prepared.attribute, masked.flows)
+    levels = levels_of(prepared.attribute, masked.moves)
     kind = prepared.description.kind
     return {
         "name": name,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonto.methods.flows import Flows
+    from anonto.methods.flows import Moves
     from anonto.table.attributes import Attribute, NominalAttribute
     from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -45,11 +45,12 @@ class Tally:
         return Tally(self.concepts[rows], self.before[rows], self.after[rows])
 
 
-def levels_of(attribute: Attribute, flows: Flows) -> list[dict[str, Any]]:
+def levels_of(attribute: Attribute, moves: Moves) -> list[dict[str, Any]]:
     """For each ontology of a column its upper levels as plain data; nothing for a column without one."""
-    after = np.bincount(flows.targets, weights=flows.amounts, minlength=flows.sizes.size).astype(np.int64)
+    n_values = attribute.counts.size
+    before, after = moves.before(n_values), moves.after(n_values)
     parts: Sequence[Any] = getattr(attribute, "parts", (attribute,))
-    return [_levels(part, flows.sizes, after) for part in parts if hasattr(part, "domain")]
+    return [_levels(part, before, after) for part in parts if hasattr(part, "domain")]
 
 
 def _levels(part: NominalAttribute, before: Longs, after: Longs) -> dict[str, Any]:

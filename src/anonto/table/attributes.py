@@ -172,6 +172,34 @@ class TextAttribute:
         return np.asarray(a != b, dtype=np.float64)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ExtendedAttribute:
+    """A column with further values behind its own that nothing is known of: at distance 1 to every other value."""
+
+    base: Attribute
+    further: NDArray[np.int64]
+    """How many records have each further value."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many records have each distinct value."""
+        return np.concatenate([self.base.counts, self.further])
+
+    def distances(self) -> Floats:
+        """All pairs of distinct values."""
+        known = self.base.counts.size
+        out = 1.0 - np.eye(known + self.further.size)
+        out[:known, :known] = self.base.distances()
+        return out
+
+    def pair_distances(self, a: Codes, b: Codes) -> Floats:
+        """Some pairs of distinct values."""
+        known = (a < self.base.counts.size) & (b < self.base.counts.size)
+        out = np.asarray(a != b, dtype=np.float64)
+        out[known] = self.base.pair_distances(a[known], b[known])
+        return out
+
+
 ROWS_AT_ONCE = 1024
 
 

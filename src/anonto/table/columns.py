@@ -49,14 +49,7 @@ class Column:
 
     def first_positions(self) -> NDArray[np.int64]:
         """For each distinct value, the first record that has it."""
-        first = np.full(len(self.values), len(self), dtype=np.int64)
-        for part in slices(0, len(self), ROWS_AT_ONCE):
-            here = np.full(len(self.values) + 1, len(self), dtype=np.int64)
-            here[self.codes[part][::-1]] = np.arange(part.stop - 1, part.start - 1, -1)
-            np.minimum(first, here[:-1], out=first)
-            if (first < len(self)).all():
-                break
-        return first
+        return first_positions(self.codes, len(self.values))
 
     def kept(self, records: NDArray[np.bool_]) -> Column:
         """The column of some records only, without values that no longer occur."""
@@ -80,6 +73,18 @@ class Column:
         new_code[-1] = MISSING
         names = tuple(value for value, stays in zip(self.values, staying[:-1], strict=True) if stays)
         return Column(names, new_code[self.codes])
+
+
+def first_positions(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64]:
+    """For each value the first record that has it."""
+    first = np.full(n_values, codes.size, dtype=np.int64)
+    for part in slices(0, codes.size, ROWS_AT_ONCE):
+        here = np.full(n_values + 1, codes.size, dtype=np.int64)
+        here[codes[part][::-1]] = np.arange(part.stop - 1, part.start - 1, -1)
+        np.minimum(first, here[:-1], out=first)
+        if (first < codes.size).all():
+            break
+    return first
 
 
 def encode(values: Any) -> Column:

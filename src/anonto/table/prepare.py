@@ -20,7 +20,7 @@ from anonto.errors import (
 )
 from anonto.ontology.catalogue import open_ontology
 from anonto.ontology.matching import matcher_of
-from anonto.table.attributes import MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
+from anonto.table.attributes import ExtendedAttribute, MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
 from anonto.table.columns import MISSING, Column, encode
 from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -115,6 +115,25 @@ def prepare(name: str, column: Column, description: ColumnDescription, open_once
     concepts_of = [concepts for concepts in placed if concepts is not None]
     attribute = _nominal(name, column, concepts_of, description, open_once)
     return PreparedColumn(name, description, column, attribute, n_missing, n_unmatched)
+
+
+def with_missing_as_value(prepared: PreparedColumn, encoded: Column) -> tuple[Attribute, NDArray[np.int32]]:
+    """A column whose missing cells are moved like values.
+
+    Behind its own values come those without a concept, and last the missing cell, each at distance 1 to every other.
+
+    Args:
+        prepared: The column without them.
+        encoded: The same column with the values that have no concept.
+    """
+    known = len(prepared.column.values)
+    codes, place_of = prepared.column.codes, {value: code for code, value in enumerate(prepared.column.values)}
+    further = [code for code, value in enumerate(encoded.values) if value not in place_of]
+    new_code = np.full(len(encoded.values) + 1, known + len(further), dtype=np.int32)
+    new_code[further] = known + np.arange(len(further), dtype=np.int32)
+    extended = np.where(codes >= 0, codes, new_code[encoded.codes])
+    counts = np.bincount(extended, minlength=known + len(further) + 1)[known:]
+    return ExtendedAttribute(prepared.attribute, counts), extended
 
 
 def _placed(column: Column, description: ColumnDescription, open_once: Opener) -> list[tuple[str, ...] | None]:
