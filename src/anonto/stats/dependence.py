@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import NegativeRadicandWarning, TooFewRecordsError
+from anonto.stats import kernels
 from anonto.stats.contingency import joint_shares
 from anonto.table.attributes import nominal_attribute
 from anonto.table.columns import encode_present, encode_together
@@ -141,18 +142,19 @@ class Spread:
     """For each value its mean distance to all records."""
     mean: float
     """The mean distance of two records, a record and itself included."""
+    mean_square: float
     n_records: int
 
     @classmethod
     def of(cls, distances: Floats, shares: Floats, n_records: int) -> Spread:
         """From the distances of the distinct values and the share of the records that each has."""
-        row_means = distances @ shares
-        return cls(shares, distances, row_means, float(shares @ row_means), n_records)
+        row_means, mean_square = kernels.weighted_rows(distances, shares)
+        return cls(shares, distances, row_means, float(shares @ row_means), mean_square, n_records)
 
     def variance(self) -> Squared:
         """The squared distance variance."""
-        square = float(np.einsum("ij,ij,j->i", self.distances, self.distances, self.shares) @ self.shares)
-        return Squared.of_means(square, self.mean**2, float(self.shares @ self.row_means**2), self.n_records)
+        of_rows = float(self.shares @ self.row_means**2)
+        return Squared.of_means(self.mean_square, self.mean**2, of_rows, self.n_records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,5 +235,9 @@ def two_columns(
 
 def _mean_product(of_a: Floats, of_b: Floats, shares: Any) -> float:
     """Σ (Dᴬ P) ∘ (P Dᴮ): the mean product of the distances of two records in both columns."""
-    left = of_a @ shares if isinstance(shares, np.ndarray) else (shares.T @ of_a).T
-    return float(np.einsum("ij,ij->", left, shares @ of_b))
+    if isinstance(shares, np.ndarray):
+        return float(np.einsum("ij,ij->", of_a @ shares, shares @ of_b))
+    pair_a = np.repeat(np.arange(shares.shape[0], dtype=np.int32), np.diff(shares.indptr))
+    pair_b = shares.indices.astype(np.int32, copy=False)
+    by_b = np.argsort(pair_b, kind="stable")
+    return float(kernels.mean_product(of_a, of_b, pair_a, pair_b, shares.data, by_b))

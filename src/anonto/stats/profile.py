@@ -212,5 +212,4 @@ def _spread(column: Column, distances: Floats) -> Spread:
     """The distances of a column's values, with the counts of the records that are left of it."""
     counts = column.counts
     shares = np.asarray(counts / counts.sum())
-    row_means = distances @ shares
-    return Spread(shares, distances, row_means, float(shares @ row_means), int(counts.sum()))
+    return Spread.of(distances, shares, int(counts.sum()))

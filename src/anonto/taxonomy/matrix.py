@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import ParameterError, UnknownMeasureError
+from anonto.taxonomy import kernels
 from anonto.taxonomy.distance import FUNCTIONS, MEASURES, USE_CONTENT
 from anonto.taxonomy.information import CONTENTS
 from anonto.taxonomy.information import information_content as content_of
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int32]
 
-TILE = 512
+TILE = 240
+"""Rows and columns of a tile: its distances fit a processor's cache, and a power of two would crowd a part of it."""
 
 
 def distance_matrix(
@@ -41,20 +43,29 @@ def distance_matrix(
     """Distances of rows to columns (or of all pairs of rows), concepts given by number, tile by tile in threads."""
     if np.dtype(dtype) not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ParameterError("dtype", "float32 or float64", str(np.dtype(dtype)))
-    tiles = _measure(taxonomy, measure, information_content, counts).tiles(taxonomy, rows, columns)
-    n_columns = rows.size if columns is None else columns.size
+    row_places = _neighbours_together(taxonomy, rows)
+    column_places = row_places if columns is None else _neighbours_together(taxonomy, columns)
+    n_columns = column_places.size
+    ordered = None if columns is None else columns[column_places]
+    tiles = _measure(taxonomy, measure, information_content, counts).tiles(taxonomy, rows[row_places], ordered)
     out = np.empty((rows.size, n_columns), dtype=dtype)
 
     def fill(row: slice) -> None:
         first = row.start if columns is None else 0
         for column in slices(first, n_columns, TILE):
-            block = tiles(row, column)
-            out[row, column] = block
-            if columns is None and column.start > row.start:
-                out[column, row] = block.T
+            mirrored = columns is None and column.start > row.start
+            kernels.put_in_place(tiles(row, column), row_places[row], column_places[column], mirrored, out)
 
     in_threads(fill, slices(0, rows.size, TILE))
     return out
+
+
+def _neighbours_together(taxonomy: Taxonomy, concepts: Numbers) -> NDArray[np.int64]:
+    """An order of the concepts in which those of one branch stand together."""
+    rank = taxonomy.remembered(
+        "preorder", lambda: kernels.preorder(taxonomy.order, taxonomy.parent_offsets, taxonomy.parent_indices)
+    )
+    return np.argsort(rank[concepts], kind="stable")
 
 
 def weighted_sums(
@@ -70,13 +81,15 @@ def weighted_sums(
     """For each row the sum of its distances to the columns, each with its weight; no table of all pairs is kept."""
     out = np.zeros(rows.size)
     chosen = _measure(taxonomy, measure, information_content, counts)
+    places = _neighbours_together(taxonomy, columns)
+    columns, weights = columns[places], weights[places]
 
     def fill(row: slice) -> None:
         tiles = chosen.tiles(taxonomy, rows[row], columns)
-        for column in slices(0, columns.size, TILE):
+        for column in slices(0, columns.size, 2 * TILE):
             out[row] += tiles(slice(0, row.stop - row.start), column) @ weights[column]
 
-    in_threads(fill, slices(0, rows.size, 8 * TILE))
+    in_threads(fill, slices(0, rows.size, 16 * TILE))
     return out
 
 

@@ -90,8 +90,7 @@ def test_a_negative_radicand_is_clamped_and_told_with_its_number() -> None:
 def test_one_deviating_record_in_a_hundred_million_still_varies() -> None:
     shares = np.array([1 - 1e-8, 1e-8])
     distances = np.array([[0.0, 0.66], [0.66, 0.0]])
-    row_means = distances @ shares
-    rare = dependence.Spread(shares, distances, row_means, float(shares @ row_means), 10**8)
+    rare = dependence.Spread.of(distances, shares, 10**8)
     found = rare.variance()
     assert found.plain == pytest.approx((2 * 1e-8 * (1 - 1e-8) * 0.66) ** 2, rel=1e-6)
     assert found.root("distance variance") > 0
