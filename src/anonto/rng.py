@@ -27,7 +27,7 @@ GUESSABLE_BITS = 64
 
 ROWS_AT_ONCE = 1 << 20
 
-SHUFFLED_UP_TO = 1 << 12
+SHUFFLED_UP_TO = 1 << 10
 """Permutations of up to this many elements are drawn as shuffled tables, larger ones are Feistel networks."""
 
 

@@ -11,6 +11,8 @@ Ints = NDArray[np.int32]
 
 DOUBLE_ROUNDS = 3
 """Of the Feistel network; two already make it hard to tell from a random permutation."""
+STRETCH = 1024
+"""Positions permuted at once, so that they stay in the nearest cache."""
 
 Permutations = tuple[np.uint64, Longs, Longs, Longs, Longs, Ints]
 """Key, sizes, widths, heights, offsets of the tables and the tables of several groups."""
@@ -23,9 +25,9 @@ _WEYL_1 = np.uint64(0xBB67AE85)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
+_HASH_1 = np.uint32(0x85EBCA6B)
+_HASH_2 = np.uint32(0xC2B2AE35)
 _32 = np.uint64(32)
-_ONE = np.uint64(1)
-_HALF = np.uint64(1 << 63)
 
 
 @njit(cache=True, nogil=True)
@@ -61,37 +63,106 @@ def mixed(x: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
+def _salt(key: np.uint64, number: int) -> np.uint32:
+    """The secret of a round."""
+    return np.uint32(mixed(key + np.uint64(number + 1) * _GOLDEN) >> _32)
+
+
+@njit(cache=True, nogil=True)
+def _moved(place: np.uint32, other: np.uint32, salt: np.uint32, extent: np.uint32) -> np.uint32:
+    """A place shifted round its extent by a hash of the other place (the finaliser of MurmurHash3)."""
+    hashed = np.uint32(other ^ salt)
+    hashed = np.uint32(hashed ^ (hashed >> np.uint32(16)))
+    hashed = np.uint32(hashed * _HASH_1)
+    hashed = np.uint32(hashed ^ (hashed >> np.uint32(13)))
+    hashed = np.uint32(hashed * _HASH_2)
+    hashed = np.uint32(hashed ^ (hashed >> np.uint32(16)))
+    moved = np.uint32(place + np.uint32((np.uint64(hashed) * np.uint64(extent)) >> _32))
+    return np.uint32(moved - extent) if moved >= extent else moved
+
+
+@njit(cache=True, nogil=True)
 def feistel(key: np.uint64, size: np.int64, width: np.int64, height: np.int64, position: np.int64) -> np.int64:
     """Where a keyed permutation of 0 … size − 1 sends a position.
 
     The position is a place in a rectangle of width × height; rounds add to the column a hash of the row and the other
     way round, which can be undone and so is a permutation; places outside the size are sent on until one is inside.
     """
-    wide, high = np.uint64(width), np.uint64(height)
-    per_row = 1.0 / np.float64(width)
-    place = np.uint64(position)
+    wide, high = np.uint32(width), np.uint32(height)
+    place = np.int64(position)
     while True:
-        row = np.uint64(np.float64(place) * per_row)
-        column = place - row * wide
-        if column > _HALF:
-            row -= _ONE
-            column += wide
-        elif column >= wide:
-            row += _ONE
-            column -= wide
-        salt = key
-        for _ in range(DOUBLE_ROUNDS):
-            salt += _GOLDEN
-            column += ((mixed(row ^ salt) >> _32) * wide) >> _32
-            if column >= wide:
-                column -= wide
-            salt += _GOLDEN
-            row += ((mixed(column ^ salt) >> _32) * high) >> _32
-            if row >= high:
-                row -= high
-        place = row * wide + column
-        if place < np.uint64(size):
-            return np.int64(place)
+        row, column = np.uint32(place // width), np.uint32(place % width)
+        for number in range(DOUBLE_ROUNDS):
+            column = _moved(column, row, _salt(key, 2 * number), wide)
+            row = _moved(row, column, _salt(key, 2 * number + 1), high)
+        place = np.int64(row) * width + np.int64(column)
+        if place < size:
+            return place
+
+
+@njit(cache=True, nogil=True)
+def _moved_back(place: np.uint32, other: np.uint32, salt: np.uint32, extent: np.uint32) -> np.uint32:
+    """The place that `_moved` shifts to this one."""
+    shift = _moved(np.uint32(0), other, salt, extent)
+    return np.uint32(place - shift) if place >= shift else np.uint32(place + extent - shift)
+
+
+@njit(cache=True, nogil=True)
+def feistel_back(key: np.uint64, size: np.int64, width: np.int64, height: np.int64, place: np.int64) -> np.int64:
+    """The position that `feistel` sends to a place."""
+    wide, high = np.uint32(width), np.uint32(height)
+    position = np.int64(place)
+    while True:
+        row, column = np.uint32(position // width), np.uint32(position % width)
+        for number in range(DOUBLE_ROUNDS - 1, -1, -1):
+            row = _moved_back(row, column, _salt(key, 2 * number + 1), high)
+            column = _moved_back(column, row, _salt(key, 2 * number), wide)
+        position = np.int64(row) * width + np.int64(column)
+        if position < size:
+            return position
+
+
+@njit(cache=True, nogil=True)
+def feistel_of_stretch(
+    key: np.uint64, size: np.int64, width: np.int64, height: np.int64, first: np.int64, back: bool, out: Longs
+) -> None:
+    """What `feistel`, or `feistel_back`, gives from ``first`` on, as many as ``out`` holds: by rounds, in vectors."""
+    wide, high = np.uint32(width), np.uint32(height)
+    rows = np.empty(STRETCH, np.uint32)
+    columns = np.empty(STRETCH, np.uint32)
+    for start in range(0, out.size, STRETCH):
+        n = min(STRETCH, out.size - start)
+        row, column = (first + start) // width, (first + start) % width
+        for i in range(n):
+            rows[i] = row
+            columns[i] = column
+            column += 1
+            if column == width:
+                column = 0
+                row += 1
+        for number in range(DOUBLE_ROUNDS):
+            if back:
+                salt = _salt(key, 2 * (DOUBLE_ROUNDS - number) - 1)
+                for i in range(n):
+                    rows[i] = _moved_back(rows[i], columns[i], salt, high)
+                salt = _salt(key, 2 * (DOUBLE_ROUNDS - number) - 2)
+                for i in range(n):
+                    columns[i] = _moved_back(columns[i], rows[i], salt, wide)
+            else:
+                salt = _salt(key, 2 * number)
+                for i in range(n):
+                    columns[i] = _moved(columns[i], rows[i], salt, wide)
+                salt = _salt(key, 2 * number + 1)
+                for i in range(n):
+                    rows[i] = _moved(rows[i], columns[i], salt, high)
+        for i in range(n):
+            out[start + i] = np.int64(rows[i]) * width + np.int64(columns[i])
+        for i in range(n):
+            if out[start + i] >= size:
+                if back:
+                    out[start + i] = feistel_back(key, size, width, height, out[start + i])
+                else:
+                    out[start + i] = feistel(key, size, width, height, out[start + i])
 
 
 @njit(cache=True, nogil=True)
@@ -136,10 +207,7 @@ def permute_group(permutations: Permutations, group: int, first: int, last: int)
         for i in range(first, last):
             out[i - first] = table[start + i]
         return out
-    own_key = key_of_group(key, group)
-    size, width, height = sizes[group], widths[group], heights[group]
-    for i in range(first, last):
-        out[i - first] = feistel(own_key, size, width, height, np.int64(i))
+    feistel_of_stretch(key_of_group(key, group), sizes[group], widths[group], heights[group], first, False, out)
     return out
 
 

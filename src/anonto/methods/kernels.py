@@ -6,13 +6,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from anonto.rng_kernels import Permutations, feistel, key_of_group, permute_group
+from anonto.rng_kernels import Permutations, feistel, feistel_of_stretch, key_of_group
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 FlowArrays = tuple[Longs, Longs, Ints, Longs, Ints]
 """Sizes, offsets, targets, ends and guides of flows."""
+
+PLACES_AT_ONCE = 1 << 12
 
 TRIES = 16
 """Random looks into a window before its free places are listed."""
@@ -71,19 +73,40 @@ def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: 
 
 @njit(cache=True, nogil=True)
 def deal(flows: FlowArrays, permutations: Permutations, begins: Longs, first: int, last: int, dealt: Ints) -> None:
-    """The targets of all records of the values first … last − 1, value by value in the order of the records."""
-    sizes, offsets, targets, ends, starts = flows
+    """The targets of all records of the values first … last − 1, value by value in the order of the records.
+
+    The places of a value belong to its targets in order; each place is led back to the position that it is the place of.
+    """
+    sizes, offsets, targets, ends, _ = flows
+    key, _, widths, heights, table_offsets, table = permutations
+    positions = np.empty(PLACES_AT_ONCE, np.int64)
     for value in range(first, last):
-        places = permute_group(permutations, value, 0, sizes[value])
-        first_target = offsets[value]
-        per_place = stretches_per_place(offsets[value + 1] - first_target, sizes[value])
-        begin = begins[value]
-        for position in range(places.size):
-            place = places[position]
-            target = first_target + starts[first_target + np.int64(place * per_place)]
-            while place >= ends[target]:
-                target += 1
-            dealt[begin + position] = targets[target]
+        own = dealt[begins[value] : begins[value] + sizes[value]]
+        flow = offsets[value]
+        if table_offsets[value] >= 0:
+            start = table_offsets[value]
+            by_place = np.empty(own.size, np.int32)
+            place = 0
+            for each in range(flow, offsets[value + 1]):
+                by_place[place : ends[each]] = targets[each]
+                place = ends[each]
+            for position in range(own.size):
+                own[position] = by_place[table[start + position]]
+            continue
+        own_key = key_of_group(key, value)
+        for start in range(0, own.size, PLACES_AT_ONCE):
+            stop = min(start + PLACES_AT_ONCE, own.size)
+            part = positions[: stop - start]
+            feistel_of_stretch(own_key, sizes[value], widths[value], heights[value], start, True, part)
+            place = start
+            while place < stop:
+                while ends[flow] <= place:
+                    flow += 1
+                until = min(ends[flow], stop)
+                target = targets[flow]
+                for each in range(place - start, until - start):
+                    own[part[each]] = target
+                place = until
 
 
 @njit(cache=True, nogil=True)

@@ -15,6 +15,7 @@ import numpy as np
 
 from anonto.methods.flows import Flows, flows_of_exchanges, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +55,10 @@ def _by_shuffling(counts: NDArray[np.int64], rng: np.random.Generator) -> Flows:
     return flows_of_pairs(values[:half], values[half : 2 * half], counts, values.size % 2)
 
 
+PARTS = 8
+"""The values on the left are cut into this many parts, each with a random share of the right half and its own draws."""
+
+
 def _by_draws(counts: NDArray[np.int64], rng: np.random.Generator) -> Flows:
     """The same from the counts alone: how many of each value are in the left half, and what each meets there."""
     n = int(counts.sum())
@@ -61,9 +66,20 @@ def _by_draws(counts: NDArray[np.int64], rng: np.random.Generator) -> Flows:
     right = counts - left
     if n % 2:
         right = right - rng.multivariate_hypergeometric(right, 1, method="marginals")
+    parts = slices(0, counts.size, max(1, -(-counts.size // PARTS)))
+    pools = {}
+    for part in parts:
+        pools[part.start] = rng.multivariate_hypergeometric(right, int(left[part].sum()), method="marginals")
+        right = right - pools[part.start]
+    streams = dict(zip(pools, rng.spawn(len(parts)), strict=True))
     met = np.zeros((counts.size, counts.size), dtype=np.int64)
-    for value in np.flatnonzero(left):
-        met[value] = rng.multivariate_hypergeometric(right, left[value], method="marginals")
-        right = right - met[value]
+
+    def meet(part: slice) -> None:
+        pool, stream = pools[part.start], streams[part.start]
+        for value in range(part.start, part.stop):
+            met[value] = stream.multivariate_hypergeometric(pool, left[value], method="marginals")
+            pool = pool - met[value]
+
+    in_threads(meet, parts)
     keys = np.flatnonzero(met)
     return flows_of_exchanges(keys, met.ravel()[keys], counts, n % 2)
