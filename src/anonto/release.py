@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.rng import Seed, row_order
+from anonto.rng import RowOrder, Seed, row_order
 from anonto.table.beside import written_beside
 from anonto.table.columns import MISSING, first_positions
 from anonto.table.door import Door, Substitution
 from anonto.table.table import Origin, Table
-from anonto.table.writing import write_table
+from anonto.table.writing import output_format, write_parquet_in_parts, write_table
+from anonto.threads import slices
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
     from numpy.typing import NDArray
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     from anonto.plan import Plan
     from anonto.table.attributes import Attribute
     from anonto.table.prepare import PreparedColumn
+
+
+ROWS_AT_ONCE = 1 << 19
+"""Rows of a stretch when a table is written in stretches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -172,9 +177,21 @@ class Release:
             self._write_record(beside)
 
     def _write(self, target: Path, *, keep_order: bool, force: bool) -> None:
-        order = None if keep_order else row_order(self.seed, "order of rows", self.evidence["n_records"])
+        n_records = self.evidence["n_records"]
+        shuffled = None if keep_order else row_order(self.seed, "order of rows", n_records)
+        if self.door.library == "polars" and output_format(target) == "parquet":
+            write_parquet_in_parts(lambda: self._parts(shuffled), target, force=force)
+            return
         origin = self.origin or Origin(name="table", format="memory")
+        order = None if shuffled is None else shuffled.part(0, n_records)
         write_table(Table(_as_polars(self._in_order(order)), origin), target, force=force)
+
+    def _parts(self, shuffled: RowOrder | None) -> Iterator[pl.DataFrame]:
+        """The masked table a stretch of rows at a time; at least one, so that an empty table has its columns."""
+        n_records = self.evidence["n_records"]
+        for part in slices(0, n_records, ROWS_AT_ONCE) or [slice(0, 0)]:
+            rows = np.arange(part.start, part.stop) if shuffled is None else shuffled.part(part.start, part.stop)
+            yield self._in_order(rows)
 
     def _write_record(self, path: Path) -> None:
         record = {

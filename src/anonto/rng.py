@@ -25,7 +25,7 @@ SEED_BITS = 128
 GUESSABLE_BITS = 64
 """A seed with fewer bits can be found by trying."""
 
-ROWS_AT_ONCE = 1 << 20
+ROWS_AT_ONCE = 1 << 18
 
 SHUFFLED_UP_TO = 1 << 10
 """Permutations of up to this many elements are drawn as shuffled tables, larger ones are Feistel networks."""
@@ -103,14 +103,25 @@ def keyed_permutations(seed: Seed, name: str, sizes: NDArray[np.int64]) -> Keyed
     return KeyedPermutations((seed.key(name, "rounds"), sizes, widths, heights, offsets, table))
 
 
-def row_order(seed: Seed, name: str, n_rows: int) -> NDArray[np.int32] | NDArray[np.int64]:
+@dataclass(frozen=True, slots=True, eq=False)
+class RowOrder:
     """A keyed permutation of all row numbers: which row stands at each place."""
-    arrays = keyed_permutations(seed, name, np.array([n_rows], dtype=np.int64)).arrays
-    order: NDArray[np.int32] | NDArray[np.int64]
-    order = np.empty(n_rows, np.int32) if n_rows < 1 << 31 else np.empty(n_rows, np.int64)
 
-    def fill(part: slice) -> None:
-        order[part] = rng_kernels.permute_group(arrays, 0, part.start, part.stop)
+    n_rows: int
+    arrays: rng_kernels.Permutations = field(repr=False)
 
-    in_threads(fill, slices(0, n_rows, ROWS_AT_ONCE))
-    return order
+    def part(self, first: int, last: int) -> NDArray[np.int32] | NDArray[np.int64]:
+        """The rows at the places first … last − 1."""
+        rows: NDArray[np.int32] | NDArray[np.int64]
+        rows = np.empty(last - first, np.int32) if self.n_rows < 1 << 31 else np.empty(last - first, np.int64)
+
+        def fill(part: slice) -> None:
+            rows[part] = rng_kernels.permute_group(self.arrays, 0, first + part.start, first + part.stop)
+
+        in_threads(fill, slices(0, rows.size, ROWS_AT_ONCE))
+        return rows
+
+
+def row_order(seed: Seed, name: str, n_rows: int) -> RowOrder:
+    """The order of a table's rows under a name."""
+    return RowOrder(n_rows, keyed_permutations(seed, name, np.array([n_rows], dtype=np.int64)).arrays)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
+Words = NDArray[np.uint32]
 
 DOUBLE_ROUNDS = 3
 """Of the Feistel network; two already make it hard to tell from a random permutation."""
@@ -123,46 +124,56 @@ def feistel_back(key: np.uint64, size: np.int64, width: np.int64, height: np.int
 
 
 @njit(cache=True, nogil=True)
+def _all_rounds(key: np.uint64, wide: np.uint32, high: np.uint32, rows: Words, columns: Words) -> None:
+    for number in range(DOUBLE_ROUNDS):
+        salt = _salt(key, 2 * number)
+        for i in range(rows.size):
+            columns[i] = _moved(columns[i], rows[i], salt, wide)
+        salt = _salt(key, 2 * number + 1)
+        for i in range(rows.size):
+            rows[i] = _moved(rows[i], columns[i], salt, high)
+
+
+@njit(cache=True, nogil=True)
+def _all_rounds_back(key: np.uint64, wide: np.uint32, high: np.uint32, rows: Words, columns: Words) -> None:
+    for number in range(DOUBLE_ROUNDS - 1, -1, -1):
+        salt = _salt(key, 2 * number + 1)
+        for i in range(rows.size):
+            rows[i] = _moved_back(rows[i], columns[i], salt, high)
+        salt = _salt(key, 2 * number)
+        for i in range(rows.size):
+            columns[i] = _moved_back(columns[i], rows[i], salt, wide)
+
+
+@njit(cache=True, nogil=True)
 def feistel_of_stretch(
-    key: np.uint64, size: np.int64, width: np.int64, height: np.int64, first: np.int64, back: bool, out: Longs
+    key: np.uint64, size: np.int64, width: np.int64, height: np.int64, first: int, back: bool, out: Longs
 ) -> None:
     """What `feistel`, or `feistel_back`, gives from ``first`` on, as many as ``out`` holds: by rounds, in vectors."""
-    wide, high = np.uint32(width), np.uint32(height)
     rows = np.empty(STRETCH, np.uint32)
     columns = np.empty(STRETCH, np.uint32)
     for start in range(0, out.size, STRETCH):
         n = min(STRETCH, out.size - start)
-        row, column = (first + start) // width, (first + start) % width
+        row, column = np.int64((first + start) // width), np.int64((first + start) % width)
         for i in range(n):
             rows[i] = row
             columns[i] = column
             column += 1
             if column == width:
-                column = 0
+                column = np.int64(0)
                 row += 1
-        for number in range(DOUBLE_ROUNDS):
-            if back:
-                salt = _salt(key, 2 * (DOUBLE_ROUNDS - number) - 1)
-                for i in range(n):
-                    rows[i] = _moved_back(rows[i], columns[i], salt, high)
-                salt = _salt(key, 2 * (DOUBLE_ROUNDS - number) - 2)
-                for i in range(n):
-                    columns[i] = _moved_back(columns[i], rows[i], salt, wide)
-            else:
-                salt = _salt(key, 2 * number)
-                for i in range(n):
-                    columns[i] = _moved(columns[i], rows[i], salt, wide)
-                salt = _salt(key, 2 * number + 1)
-                for i in range(n):
-                    rows[i] = _moved(rows[i], columns[i], salt, high)
+        if back:
+            _all_rounds_back(key, np.uint32(width), np.uint32(height), rows[:n], columns[:n])
+        else:
+            _all_rounds(key, np.uint32(width), np.uint32(height), rows[:n], columns[:n])
         for i in range(n):
             out[start + i] = np.int64(rows[i]) * width + np.int64(columns[i])
         for i in range(n):
-            if out[start + i] >= size:
-                if back:
-                    out[start + i] = feistel_back(key, size, width, height, out[start + i])
-                else:
-                    out[start + i] = feistel(key, size, width, height, out[start + i])
+            outside = out[start + i]
+            if outside >= size and back:
+                out[start + i] = feistel_back(key, size, width, height, outside)
+            elif outside >= size:
+                out[start + i] = feistel(key, size, width, height, outside)
 
 
 @njit(cache=True, nogil=True)

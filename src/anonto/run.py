@@ -22,14 +22,14 @@ from anonto.table.reading import read_table
 from anonto.table.records import distinct_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
     from anonto.methods.registry import RecordMethod
     from anonto.plan import Step
-    from anonto.table.columns import Column
+    from anonto.table.columns import Column, TextBatches
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener, PreparedColumn
     from anonto.table.table import Table
@@ -58,10 +58,10 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     door, read = _opened(table, chosen)
     _require_columns(door, chosen)
     open_once = opener(chosen.folder)
-    series = door.series if read is None else read.column
+    series = door.series if read is None else read.column_or_batches
     origin = None if read is None else read.origin
     columns, rows = _records_that_stay(door.names, series, chosen, open_once)
-    texts = _let_go(columns, door, chosen) if read is not None and rows is None else {}
+    texts = {} if read is None else _let_go(columns, door, chosen, read.apart, all_rows=rows is None)
     del series, read
     steps = [_masked(number, chosen, columns, texts, secret, open_once) for number in range(len(chosen.steps))]
     masked = {one.name: one for done in steps for one in done.columns}
@@ -91,9 +91,16 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
 
 def _opened(table: Any, plan: Plan) -> tuple[Door, Table | None]:
     if isinstance(table, str | os.PathLike):
-        read = read_table(table, **plan.table)
-        return Door(read.frame), read
+        read = read_table(table, **plan.table, apart=_read_in_stretches(plan))
+        n_rows = next((column.n_rows for column in read.apart.values()), None)
+        return Door(read.frame, read.names or None, n_rows), read
     return Door(table), None
+
+
+def _read_in_stretches(plan: Plan) -> list[str]:
+    """Masked columns of which the file's own cells are not needed once they are encoded."""
+    described = {name: plan.description(name) for name in plan.masked}
+    return [name for name, one in described.items() if one.unmatched != "keep" and not one.na]
 
 
 def _require_columns(door: Door, plan: Plan) -> None:
@@ -103,7 +110,7 @@ def _require_columns(door: Door, plan: Plan) -> None:
 
 
 def _records_that_stay(
-    names: Sequence[str], series: Callable[[str], pl.Series], plan: Plan, open_once: Opener
+    names: Sequence[str], series: Callable[[str], pl.Series | TextBatches], plan: Plan, open_once: Opener
 ) -> tuple[dict[str, Column], NDArray[np.int64] | None]:
     """Encode every column that a step or a policy looks at; leave out the records that a policy drops."""
     looked_at = [
@@ -200,10 +207,16 @@ def _drops_or_refuses(description: ColumnDescription) -> bool:
     return description.missing != "keep" or drops_unmatched
 
 
-def _let_go(columns: Mapping[str, Column], door: Door, plan: Plan) -> dict[str, pl.Series]:
+def _let_go(
+    columns: Mapping[str, Column], door: Door, plan: Plan, apart: Collection[str], *, all_rows: bool
+) -> dict[str, pl.Series]:
     """Keep the values of columns instead of their cells, to make room, where a cell that stays can only be missing."""
-    kept = {}
+    import polars as pl
+
+    kept = {name: pl.Series(name, columns[name].values, dtype=pl.String) for name in apart}
     for name in plan.masked:
+        if name in kept or not all_rows:
+            continue
         cells, column = door.table[name], columns[name]
         if plan.description(name).unmatched != "keep" and cells.null_count() == column.n_missing:
             kept[name] = cells.gather(column.first_positions())

@@ -173,6 +173,17 @@ def flows_of_exchanges(keys: Longs, amounts: Longs, counts: Longs, untouched: in
     return _flows(*_summed(all_keys, all_amounts, u * u), counts, u, untouched)
 
 
+def flows_of_meetings(met: Longs, counts: Longs, untouched: int) -> Flows:
+    """The same from a table of all pairs: how many records of each value were exchanged with each."""
+    amounts = met + met.T
+    staying = counts - amounts.sum(axis=1)
+    if (staying < 0).any():
+        raise InternalError("More records leave a value than it has.")
+    amounts[np.diag_indices(counts.size)] += staying
+    keys = np.flatnonzero(amounts)
+    return _flows(keys, amounts.ravel()[keys], counts, counts.size, untouched)
+
+
 def flows_of_moves(sources: Codes, targets: Codes, amounts: Longs | None, counts: Longs, n_targets: int) -> Flows:
     """Flows from values to others of another numbering, such as records to released ones.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -15,6 +17,9 @@ FlowArrays = tuple[Longs, Longs, Ints, Longs, Ints]
 """Sizes, offsets, targets, ends and guides of flows."""
 
 PLACES_AT_ONCE = 1 << 12
+
+LOG_FACTORIALS = np.array([math.lgamma(n + 1.0) for n in range(256)])
+HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 
 TRIES = 16
 """Random looks into a window before its free places are listed."""
@@ -75,7 +80,7 @@ def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: 
 def deal(flows: FlowArrays, permutations: Permutations, begins: Longs, first: int, last: int, dealt: Ints) -> None:
     """The targets of all records of the values first … last − 1, value by value in the order of the records.
 
-    The places of a value belong to its targets in order; each place is led back to the position that it is the place of.
+    The places of a value belong to its targets in order; each place is led back to its position.
     """
     sizes, offsets, targets, ends, _ = flows
     key, _, widths, heights, table_offsets, table = permutations
@@ -162,3 +167,74 @@ def swap_in_windows(n: int, k: int, generator: np.random.Generator) -> tuple[Lon
         right[pairs] = chosen
         pairs += 1
     return left[:pairs], right[:pairs], alone
+
+
+@njit(cache=True, nogil=True)
+def meet(left: Longs, pool: Longs, generator: np.random.Generator, met: Longs) -> None:
+    """Let the records of each value on the left draw their partners from a pool, without putting them back.
+
+    Args:
+        left: How many records each value has; together as many as the pool.
+        pool: How many records of each value there are to draw; empty afterwards.
+        generator: Where the draws come from.
+        met: For each value on the left, how many it drew of each in the pool.
+    """
+    total = pool.sum()
+    for value in range(left.size):
+        wanted, behind = left[value], total
+        for other in range(pool.size):
+            if wanted == 0:
+                break
+            behind -= pool[other]
+            drawn = hypergeometric(pool[other], behind, wanted, generator)
+            met[value, other] = drawn
+            pool[other] -= drawn
+            wanted -= drawn
+        total -= left[value]
+
+
+@njit(cache=True, nogil=True)
+def hypergeometric(good: int, bad: int, n_drawn: int, generator: np.random.Generator) -> int:
+    """How many good ones are among so many drawn without putting back: by inversion, outwards from the likeliest."""
+    least, most = max(0, n_drawn - bad), min(good, n_drawn)
+    if least == most:
+        return least
+    likeliest = min(max(int((n_drawn + 1.0) * (good + 1.0) / (good + bad + 2.0)), least), most)
+    density = np.exp(
+        _log_choices(good, likeliest) + _log_choices(bad, n_drawn - likeliest) - _log_choices(good + bad, n_drawn)
+    )
+    left_over = generator.random() - density
+    below, above = likeliest, likeliest
+    density_below, density_above = density, density
+    while left_over > 0.0 and (below > least or above < most):
+        if above < most:
+            density_above *= np.float64(good - above) * (n_drawn - above)
+            above += 1
+            density_above /= np.float64(above) * (bad - n_drawn + above)
+            left_over -= density_above
+            if left_over <= 0.0:
+                return above
+        if below > least:
+            density_below *= np.float64(below) * (bad - n_drawn + below)
+            density_below /= np.float64(good - below + 1) * (n_drawn - below + 1)
+            below -= 1
+            left_over -= density_below
+            if left_over <= 0.0:
+                return below
+    return likeliest
+
+
+@njit(cache=True, nogil=True)
+def _log_choices(n: int, k: int) -> float:
+    return _log_factorial(n) - _log_factorial(k) - _log_factorial(n - k)
+
+
+@njit(cache=True, nogil=True)
+def _log_factorial(n: int) -> float:
+    """Exact for few, by Stirling's series beyond, to the last digits of a double."""
+    if n < LOG_FACTORIALS.size:
+        return float(LOG_FACTORIALS[n])
+    inverse = 1.0 / n
+    square = inverse * inverse
+    series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square / 1260.0))
+    return (n + 0.5) * math.log(n) - n + HALF_LOG_TAU + series

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from anonto.methods.flows import Flows, flows_of_exchanges, flows_of_pairs
+from anonto.methods import kernels
+from anonto.methods.flows import Flows, flows_of_meetings, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.threads import in_threads, slices
 
@@ -75,11 +76,7 @@ def _by_draws(counts: NDArray[np.int64], rng: np.random.Generator) -> Flows:
     met = np.zeros((counts.size, counts.size), dtype=np.int64)
 
     def meet(part: slice) -> None:
-        pool, stream = pools[part.start], streams[part.start]
-        for value in range(part.start, part.stop):
-            met[value] = stream.multivariate_hypergeometric(pool, left[value], method="marginals")
-            pool = pool - met[value]
+        kernels.meet(left[part], pools[part.start], streams[part.start], met[part])
 
     in_threads(meet, parts)
-    keys = np.flatnonzero(met)
-    return flows_of_exchanges(keys, met.ravel()[keys], counts, n % 2)
+    return flows_of_meetings(met, counts, n % 2)

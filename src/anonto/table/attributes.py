@@ -47,6 +47,10 @@ class Attribute(Protocol):
         """Some pairs of distinct values."""
         ...
 
+    def distances_from(self, codes: Codes) -> Floats:
+        """Some distinct values, a row each, to all distinct values."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NominalAttribute:
@@ -89,6 +93,11 @@ class NominalAttribute:
             )
             out[inside] = block[row_of[inside] - start, b[inside]]
         return out
+
+    def distances_from(self, codes: Codes) -> Floats:
+        """Some distinct values, a row each, to all distinct values."""
+        numbers = self._numbers()
+        return distance_matrix(self.space, numbers[codes], numbers, self.measure, **self._content())
 
     def mean_distances(self) -> Floats:
         """For each distinct value its mean distance to the records."""
@@ -136,6 +145,10 @@ class MeanAttribute:
         """Some pairs of distinct values."""
         return np.asarray(np.mean([part.pair_distances(a, b) for part in self.parts], axis=0))
 
+    def distances_from(self, codes: Codes) -> Floats:
+        """Some distinct values, a row each, to all distinct values."""
+        return np.asarray(np.mean([part.distances_from(codes) for part in self.parts], axis=0))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NumericAttribute:
@@ -151,6 +164,10 @@ class NumericAttribute:
     def pair_distances(self, a: Codes, b: Codes) -> Floats:
         """Some pairs of distinct values."""
         return self._scaled(self.numbers[a] - self.numbers[b])
+
+    def distances_from(self, codes: Codes) -> Floats:
+        """Some distinct values, a row each, to all distinct values."""
+        return self._scaled(np.subtract.outer(self.numbers[codes], self.numbers))
 
     def _scaled(self, differences: Floats) -> Floats:
         extent = float(np.ptp(self.numbers)) if self.numbers.size else 0.0
@@ -170,6 +187,10 @@ class TextAttribute:
     def pair_distances(self, a: Codes, b: Codes) -> Floats:
         """Some pairs of distinct values."""
         return np.asarray(a != b, dtype=np.float64)
+
+    def distances_from(self, codes: Codes) -> Floats:
+        """Some distinct values, a row each, to all distinct values."""
+        return np.not_equal.outer(codes, np.arange(self.counts.size)).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -197,6 +218,14 @@ class ExtendedAttribute:
         known = (a < self.base.counts.size) & (b < self.base.counts.size)
         out = np.asarray(a != b, dtype=np.float64)
         out[known] = self.base.pair_distances(a[known], b[known])
+        return out
+
+    def distances_from(self, codes: Codes) -> Floats:
+        """Some distinct values, a row each, to all distinct values."""
+        n_known = self.base.counts.size
+        out = np.not_equal.outer(codes, np.arange(n_known + self.further.size)).astype(np.float64)
+        known = np.flatnonzero(codes < n_known)
+        out[known, :n_known] = self.base.distances_from(codes[known])
         return out
 
 

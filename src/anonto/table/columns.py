@@ -12,7 +12,7 @@ from anonto.table.series import as_text_series
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -21,6 +21,7 @@ MISSING = -1
 FIRST_LOOK = 1 << 17
 ROWS_AT_ONCE = 1 << 20
 CATEGORIES_AT_ONCE = 1 << 17
+TEXTS_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -87,8 +88,19 @@ def first_positions(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64
     return first
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TextBatches:
+    """A column of text that is read a stretch of rows at a time, and never held as a whole."""
+
+    n_rows: int
+    read: Callable[[], Iterator[pl.Series]]
+    """Starts to read from the first row."""
+
+
 def encode(values: Any) -> Column:
     """Encode a column; the distinct values come sorted, so that the order of records does not matter."""
+    if isinstance(values, TextBatches):
+        return _from_batches(values)
     series = as_text_series(values)
     import polars as pl
 
@@ -134,17 +146,51 @@ def _from_texts(series: pl.Series) -> Column:
     codes = np.empty(len(series), dtype=np.int32)
     while True:
         distinct = distinct.sort()
-        categories = pl.Enum(distinct)
-
-        def look_up(part: slice, categories: pl.Enum = categories) -> None:
-            found = series[part].cast(categories, strict=False).to_physical()
-            codes[part] = found.cast(pl.Int32).fill_null(MISSING).to_numpy()
-
-        in_threads(look_up, slices(0, len(series), ROWS_AT_ONCE))
+        _look_up(series, pl.Enum(distinct), codes)
         if np.count_nonzero(codes == MISSING) == series.null_count():
             return Column(tuple(distinct.to_list()), codes)
         unknown = series.filter(pl.Series(codes == MISSING) & series.is_not_null())
         distinct = distinct.append(unknown.unique())
+
+
+def _from_batches(batches: TextBatches) -> Column:
+    """Number values as they first appear, and in their order at the end."""
+    import polars as pl
+
+    codes = np.empty(batches.n_rows, dtype=np.int32)
+    distinct = pl.Series([], dtype=pl.String)
+    categories = pl.Enum(distinct)
+    filled = 0
+    for batch in batches.read():
+        here = codes[filled : filled + len(batch)]
+        filled += len(batch)
+        n_missing = batch.null_count()
+        _look_up(batch, categories, here)
+        if np.count_nonzero(here == MISSING) > n_missing:
+            unknown = batch.filter(pl.Series(here == MISSING) & batch.is_not_null()).unique()
+            distinct = pl.concat([distinct, unknown])
+            categories = pl.Enum(distinct)
+            _look_up(batch, categories, here)
+    order = distinct.arg_sort().to_numpy()
+    new_code = np.full(order.size + 1, MISSING, dtype=np.int32)
+    new_code[order] = np.arange(order.size, dtype=np.int32)
+
+    def renumber(part: slice) -> None:
+        codes[part] = new_code[codes[part]]
+
+    in_threads(renumber, slices(0, codes.size, ROWS_AT_ONCE))
+    return Column(tuple(distinct.gather(order).to_list()), codes)
+
+
+def _look_up(series: pl.Series, categories: pl.Enum, codes: NDArray[np.int32]) -> None:
+    """The code of each text among the categories, in threads; missing for a text that is none of them."""
+    import polars as pl
+
+    def look_up(part: slice) -> None:
+        found = series[part].cast(categories, strict=False).to_physical()
+        codes[part] = found.cast(pl.Int32).fill_null(MISSING).to_numpy()
+
+    in_threads(look_up, slices(0, len(series), TEXTS_AT_ONCE))
 
 
 def _from_categories(series: pl.Series) -> Column:

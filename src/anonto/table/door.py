@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import DuplicateColumnError, TableTypeError
-from anonto.table.columns import ROWS_AT_ONCE
 from anonto.table.series import as_series
 from anonto.threads import in_threads, slices
 
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Rows = NDArray[np.integer]
+
+CODES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,15 +47,17 @@ class Substitution:
 class Door:
     """A table in the caller's own library."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: Any, names: Sequence[str] | None = None, n_rows: int | None = None) -> None:
+        """Take a table, and if some of its columns are elsewhere the names of all and how many rows they have."""
         self.table = table
         self.library = _library(table)
-        names = [str(name) for name in self._names()]
+        names = [str(name) for name in (self._names() if names is None else names)]
         repeated = sorted({name for name in names if names.count(name) > 1})
         if repeated:
             raise DuplicateColumnError(repeated)
         self.names = names
-        self._n_rows = int(table.num_rows) if self.library == "pyarrow" else len(table)
+        own_rows = int(table.num_rows) if self.library == "pyarrow" else len(table)
+        self._n_rows = own_rows if n_rows is None else n_rows
 
     def __len__(self) -> int:
         return self._n_rows
@@ -159,7 +162,7 @@ def gathered(values: pl.Series, codes: NDArray[np.int32]) -> pl.Series:
     """The value of each code, in chunks by several threads; null for −1."""
     import polars as pl
 
-    parts = slices(0, codes.size, ROWS_AT_ONCE)
+    parts = slices(0, codes.size, CODES_AT_ONCE)
     chunks: dict[int, pl.Series] = {}
 
     def look_up(part: slice) -> None:
@@ -171,13 +174,15 @@ def gathered(values: pl.Series, codes: NDArray[np.int32]) -> pl.Series:
 
 
 def _picked(codes: NDArray[np.int32], order: Rows) -> NDArray[np.int32]:
-    """The codes in another order, chunk by chunk: numpy would widen all of the order at once."""
-    out = np.empty(order.size, dtype=codes.dtype)
+    """The codes in another order, in threads."""
+    from anonto.table.row_kernels import pick
 
-    def pick(part: slice) -> None:
-        out[part] = codes[order[part]]
+    out = np.empty(order.size, dtype=np.int32)
 
-    in_threads(pick, slices(0, order.size, ROWS_AT_ONCE))
+    def fill(part: slice) -> None:
+        pick(codes, order[part], out[part])
+
+    in_threads(fill, slices(0, order.size, CODES_AT_ONCE))
     return out
 
 

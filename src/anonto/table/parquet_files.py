@@ -2,34 +2,82 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from anonto.errors import MalformedFileError, UnholdableColumnsError, UnreadableFileError
 from anonto.ontology.source import file_sha256
+from anonto.table.columns import TextBatches
 from anonto.table.table import Origin, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
+    import polars as pl
 
-def read_parquet(path: Path) -> Table:
-    """Read a Parquet file with its types."""
+ROWS_AT_ONCE = 1 << 19
+
+
+def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:
+    """Read a Parquet file with its types.
+
+    Args:
+        path: The file.
+        apart: Columns that are to be left in the file, and read a stretch at a time, if they hold text.
+    """
     import polars as pl
 
     try:
-        frame = pl.read_parquet(path, glob=False, hive_partitioning=False)
+        scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        schema = scan.collect_schema()
+        left = [name for name, dtype in schema.items() if name in apart and dtype == pl.String]
+        frame = scan.drop(left).collect()
+        n_rows = int(scan.select(pl.len()).collect().item()) if left else frame.height
     except pl.exceptions.PolarsError:
         raise MalformedFileError(path.name, "Parquet", "it cannot be decoded") from None
     except OSError as error:
         raise UnreadableFileError(str(path), error.strerror or "unknown reason") from None
-    return Table(frame, Origin(name=path.name, format="parquet", sha256=file_sha256(path)))
+    batches = {name: TextBatches(n_rows, partial(_batches, path, scan, name)) for name in left}
+    origin = Origin(name=path.name, format="parquet", sha256=file_sha256(path))
+    return Table(frame, origin, batches, tuple(schema))
+
+
+def _batches(path: Path, scan: pl.LazyFrame, name: str) -> Iterator[pl.Series]:
+    import polars as pl
+
+    try:
+        for batch in scan.select(name).collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True):
+            yield batch[name]
+    except pl.exceptions.PolarsError:
+        raise MalformedFileError(path.name, "Parquet", "it cannot be decoded") from None
 
 
 def write_parquet(table: Table, path: Path, name: str) -> None:
     """Write a Parquet file without statistics: the least and the greatest value of a column are cells of it."""
+    _refuse_objects(table.frame.schema, name)
+    table.frame.write_parquet(path, compression="zstd", statistics=False)
+
+
+def sink_parquet(parts: Callable[[], Iterator[pl.DataFrame]], path: Path, name: str) -> None:
+    """Write a Parquet file, likewise without statistics, from stretches of a table as they are made."""
+    from polars.io.plugins import register_io_source
+
+    made = parts()
+    first = next(made)
+    _refuse_objects(first.schema, name)
+
+    def source(*_: Any) -> Iterator[pl.DataFrame]:
+        yield first
+        yield from made
+
+    stretches = register_io_source(source, schema=first.schema, is_pure=False)
+    stretches.sink_parquet(path, compression="zstd", statistics=False, maintain_order=True)
+
+
+def _refuse_objects(schema: Mapping[str, Any], name: str) -> None:
     import polars as pl
 
-    objects = [column for column, dtype in table.frame.schema.items() if dtype == pl.Object]
+    objects = [column for column, dtype in schema.items() if dtype == pl.Object]
     if objects:
         raise UnholdableColumnsError(name, "Parquet", objects, "objects of no one type")
-    table.frame.write_parquet(path, compression="zstd", statistics=False)

@@ -11,6 +11,7 @@ from anonto.ontology.source import kind_of_path, opened
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Collection
 
     from anonto.table.table import Table, TableFormat
 
@@ -33,6 +34,7 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    apart: Collection[str] = (),
 ) -> Table:
     """Read a table.
 
@@ -41,6 +43,7 @@ def read_table(
         delimiter: What stands between the cells of a CSV file; detected when None.
         encoding: The character set of a CSV file; detected when None.
         sheet: The sheet of a workbook; the first when None.
+        apart: Columns of text that may stay in the file, where its format allows that, to be read in stretches.
     """
     found = table_format(path)
     file = Path(path)
@@ -51,7 +54,7 @@ def read_table(
     if found == "parquet":
         from anonto.table.parquet_files import read_parquet
 
-        return read_parquet(file)
+        return read_parquet(file, apart)
     if found == "excel":
         from anonto.table.excel_files import read_excel
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from anonto.table.columns import TextBatches
+
 TableFormat: TypeAlias = Literal["csv", "parquet", "excel", "spss", "stata", "sas", "memory"]
 Cell: TypeAlias = float | int | str
 
@@ -80,6 +82,14 @@ class Table:
 
     frame: pl.DataFrame
     origin: Origin
+    apart: Mapping[str, TextBatches] = field(default_factory=dict)
+    """Columns of text that were left in the file, to be read a stretch at a time."""
+    names: Sequence[str] = ()
+    """All columns in file order, where some were left in the file."""
+
+    def column_or_batches(self, name: str) -> pl.Series | TextBatches:
+        """One column, or how to read it where it was left in the file."""
+        return self.apart[name] if name in self.apart else self.column(name)
 
     def column(self, name: str) -> pl.Series:
         """One column, with the values that its file declares as missing turned into missing cells."""

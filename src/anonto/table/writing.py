@@ -11,6 +11,9 @@ from anonto.table.beside import written_beside
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable, Iterator
+
+    import polars as pl
 
     from anonto.table.table import Table, TableFormat
 
@@ -45,6 +48,14 @@ def write_table(table: Table, path: str | os.PathLike[str], *, force: bool = Fal
     with written_beside(output, force=force) as beside:
         _write(table, found, beside, output.name)
     _warn_of_lost_labels(table, found, output.name)
+
+
+def write_parquet_in_parts(parts: Callable[[], Iterator[pl.DataFrame]], path: Path, *, force: bool = False) -> None:
+    """Write stretches of a table to a Parquet file as they are made, without holding all of them."""
+    from anonto.table.parquet_files import sink_parquet
+
+    with written_beside(path, force=force) as beside:
+        sink_parquet(parts, beside, path.name)
 
 
 def output_format(path: str | os.PathLike[str]) -> TableFormat:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2_contingency, chisquare, hypergeom
 
 import oracles
 from anonto.engine.local import apply_in_chunks
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError, WindowWarning
 from anonto.methods import random_swap
 from anonto.methods.flows import flows_of_pairs
-from anonto.methods.kernels import swap_in_windows
+from anonto.methods.kernels import hypergeometric, swap_in_windows
 from anonto.methods.registry import METHODS, method_of
 from anonto.rng import Seed, keyed_permutations
 from anonto.table.attributes import TextAttribute
@@ -174,3 +174,29 @@ def _assert_alike(found: Counter, expected: Counter) -> None:
     table = table[:, table.sum(axis=0) > 0]
     if table.shape[1] > 1:
         assert chi2_contingency(table).pvalue > 1e-5
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "n_drawn"),
+    [(3, 4, 5), (1, 900, 300), (700, 20, 715), (5_000_000, 4_000_000, 90), (300, 40_000, 900)],
+)
+def test_drawing_without_putting_back_has_the_hypergeometric_distribution(good: int, bad: int, n_drawn: int) -> None:
+    generator = np.random.default_rng(5)
+    drawn = Counter(hypergeometric(good, bad, n_drawn, generator) for _ in range(20_000))
+    law = hypergeom(good + bad, good, n_drawn)
+    assert all(max(0, n_drawn - bad) <= number <= min(good, n_drawn) for number in drawn)
+    common = [number for number in range(min(good, n_drawn) + 1) if law.pmf(number) * 20_000 >= 5]
+    seen = [*(drawn[number] for number in common), 20_000 - sum(drawn[number] for number in common)]
+    expected = [*(law.pmf(number) * 20_000 for number in common)]
+    rest = 20_000 - sum(expected)
+    both = [(one, other) for one, other in zip(seen, [*expected, rest], strict=True) if other > 1e-6]
+    assert chisquare([one for one, _ in both], [other for _, other in both], sum_check=False).pvalue > 1e-4
+
+
+def test_a_draw_that_leaves_no_choice_is_no_draw() -> None:
+    generator = np.random.default_rng(5)
+    assert hypergeometric(0, 9, 4, generator) == 0
+    assert hypergeometric(9, 0, 4, generator) == 4
+    assert hypergeometric(9, 3, 12, generator) == 9
+    assert hypergeometric(9, 3, 0, generator) == 0
+    assert generator.random() == np.random.default_rng(5).random()

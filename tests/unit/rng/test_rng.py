@@ -9,7 +9,7 @@ from scipy.stats import chisquare, kstest
 
 from anonto.errors import ParameterError
 from anonto.rng import SHUFFLED_UP_TO, Seed, keyed_permutations, row_order, row_uniforms, seed_of
-from anonto.rng_kernels import feistel, philox, rectangles
+from anonto.rng_kernels import feistel, feistel_back, feistel_of_stretch, philox, rectangles
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,25 @@ def test_the_network_is_a_permutation_of_any_size(size: int, key: int) -> None:
     assert all(0 <= place < size for place in sent)
 
 
+@given(size=st.integers(1, 1 << 40), key=st.integers(0, (1 << 64) - 1), share=st.floats(0, 1, exclude_max=True))
+def test_the_network_leads_back_to_where_a_position_was(size: int, key: int, share: float) -> None:
+    widths, heights = rectangles(np.array([size]))
+    position = min(int(share * size), size - 1)
+    place = feistel(np.uint64(key), size, widths[0], heights[0], position)
+    assert feistel_back(np.uint64(key), size, widths[0], heights[0], place) == position
+
+
+@given(size=st.integers(1, 5_000), key=st.integers(0, (1 << 64) - 1), start=st.integers(0, 4_999), back=st.booleans())
+def test_a_stretch_is_sent_where_each_of_its_positions_is(size: int, key: int, start: int, back: bool) -> None:
+    widths, heights = rectangles(np.array([size]))
+    first = start % size
+    together = np.empty(size - first, np.int64)
+    feistel_of_stretch(np.uint64(key), size, widths[0], heights[0], first, back, together)
+    alone = feistel_back if back else feistel
+    chosen = range(first, size, max(1, (size - first) // 200))
+    assert all(together[i - first] == alone(np.uint64(key), size, widths[0], heights[0], i) for i in chosen)
+
+
 @given(
     sizes=st.lists(st.sampled_from([0, 1, 2, 7, SHUFFLED_UP_TO, SHUFFLED_UP_TO + 1, 9_001]), min_size=1, max_size=4),
     number=st.integers(0, 99),
@@ -102,7 +121,7 @@ def test_each_group_is_permuted_within_itself(sizes: list[int], number: int) -> 
 
 
 def test_all_orders_of_a_small_group_are_equally_likely() -> None:
-    orders = Counter(tuple(row_order(Seed(number), "rows", 4).tolist()) for number in range(4_800))
+    orders = Counter(tuple(row_order(Seed(number), "rows", 4).part(0, 4).tolist()) for number in range(4_800))
     assert set(orders) == set(itertools.permutations(range(4)))
     assert chisquare(list(orders.values())).pvalue > 1e-4
 
@@ -116,11 +135,17 @@ def test_the_network_sends_a_position_anywhere_equally_often() -> None:
 
 
 def test_neighbours_are_not_sent_to_neighbours_by_the_network() -> None:
-    sent = row_order(Seed(9), "rows", 200_000)
+    sent = row_order(Seed(9), "rows", 200_000).part(0, 200_000)
     assert abs(np.corrcoef(sent[:-1], sent[1:])[0, 1]) < 0.01
     assert np.mean(np.abs(np.diff(sent)) == 1) < 1e-3
     assert np.count_nonzero(sent == np.arange(sent.size)) < 12
 
 
 def test_no_rows_have_an_empty_order() -> None:
-    assert row_order(Seed(1), "rows", 0).size == 0
+    assert row_order(Seed(1), "rows", 0).part(0, 0).size == 0
+
+
+def test_parts_of_the_order_of_rows_join_to_the_whole() -> None:
+    order = row_order(Seed(3), "rows", 10_000)
+    parts = [order.part(first, min(first + 777, 10_000)) for first in range(0, 10_000, 777)]
+    assert np.array_equal(np.concatenate(parts), order.part(0, 10_000))

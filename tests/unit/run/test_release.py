@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import anonto
+from anonto import release as release_module
 from anonto.errors import (
     ExistingFileError,
     GuessableSeedWarning,
@@ -16,6 +17,7 @@ from anonto.errors import (
     ReleasedAsIsWarning,
     TableTypeError,
 )
+from anonto.table import parquet_files
 
 SEED = 1 << 90
 CELLS = {"id": [1, 2, 3, 4], "code": ["008", "b", None, "008"], "age": [3, 5, 7, 9]}
@@ -81,6 +83,34 @@ def test_rows_stay_whole_when_they_are_shuffled(tmp_path: Path) -> None:
     anonto.mask(cells, plan, seed=SEED).save(tmp_path / "out.parquet")
     out = pl.read_parquet(tmp_path / "out.parquet")
     assert all(b == f"text {a}" for a, b in zip(out["a"], out["b"], strict=True))
+
+
+@pytest.mark.parametrize("missing", ["keep", "drop"])
+def test_a_file_read_and_written_in_stretches_is_masked_like_the_table_in_memory(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(release_module, "ROWS_AT_ONCE", 11)
+    cells = pl.DataFrame({"a": list(range(100)), "code": ["x", "y", None, "z", "y"] * 20, "b": ["p", "q"] * 50})
+    cells.write_parquet(tmp_path / "in.parquet")
+    plan = {
+        "columns": {"a": {"role": "other"}, "code": {"missing": missing}},
+        "steps": [{"method": "random-swap", "columns": ["code", "b"]}],
+    }
+    in_memory, from_file = (anonto.mask(given, plan, seed=SEED) for given in (cells, tmp_path / "in.parquet"))
+    assert from_file.table.equals(in_memory.table)
+    from_file.save(tmp_path / "kept.parquet", keep_order=True)
+    assert pl.read_parquet(tmp_path / "kept.parquet").equals(in_memory.table)
+    from_file.save(tmp_path / "from_file.parquet")
+    in_memory.save(tmp_path / "in_memory.csv")
+    assert pl.read_parquet(tmp_path / "from_file.parquet").equals(pl.read_csv(tmp_path / "in_memory.csv"))
+
+
+def test_a_table_without_records_is_written_with_its_columns(tmp_path: Path) -> None:
+    pl.DataFrame({"a": [1], "code": ["x"]}).clear().write_parquet(tmp_path / "in.parquet")
+    plan = {"columns": {"a": {"role": "other"}}, "steps": [{"method": "random-swap", "columns": ["code"]}]}
+    anonto.mask(tmp_path / "in.parquet", plan, seed=SEED).save(tmp_path / "out.parquet")
+    assert pl.read_parquet(tmp_path / "out.parquet").schema == {"a": pl.Int64, "code": pl.String}
 
 
 def test_the_private_record_is_for_its_owner_alone(file: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import anonto
 from anonto.errors import AllMissingError, ColumnTypeError, InexactNumbersError, InputError, NotUnicodeError
 from anonto.table.attributes import MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
-from anonto.table.columns import encode, encode_present, encode_together
+from anonto.table.columns import TextBatches, encode, encode_present, encode_together
 from anonto.table.match import Coverage
 
 CELLS = ["b", None, "a", "b", "008"]
@@ -328,3 +328,12 @@ def test_encoding_together_keeps_the_complete_records(cells: list[tuple[str, str
     assert [(a.values[i], b.values[j]) for i, j in zip(a.codes, b.codes, strict=True)] == complete
     assert (a.counts > 0).all()
     assert (b.counts > 0).all()
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "é", "008", "", None]), max_size=6), max_size=6))
+def test_a_column_read_in_stretches_is_encoded_as_if_it_were_whole(stretches: list[list[str | None]]) -> None:
+    cells = [cell for stretch in stretches for cell in stretch]
+    batches = TextBatches(len(cells), lambda: iter([pl.Series(stretch, dtype=pl.String) for stretch in stretches]))
+    whole, read = encode(pl.Series(cells, dtype=pl.String)), encode(batches)
+    assert read.values == whole.values
+    assert np.array_equal(read.codes, whole.codes)
