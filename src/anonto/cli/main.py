@@ -6,6 +6,7 @@ Exit codes: 0 done, 2 the caller's mistake, 1 ours, 130 stopped by Ctrl-C.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from typing import Annotated
@@ -61,7 +62,9 @@ def options(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -76,6 +79,9 @@ def run(arguments: list[str]) -> int:
     except InputError as error:
         say_error(str(error))
         return 2
+    except KeyboardInterrupt:
+        say_error("Stopped; nothing was left half-written.")
+        return STOPPED
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
         if code == STOPPED:
