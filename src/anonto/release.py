@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.rng import RowOrder, Seed, row_order
+from anonto.table.attributes import ExtendedAttribute
 from anonto.table.beside import written_beside
 from anonto.table.columns import MISSING, first_positions
 from anonto.table.door import Door, Substitution
+from anonto.table.new_cells import new_cells
 from anonto.table.table import Origin, Table
 from anonto.table.writing import output_format, write_parquet_in_parts, write_table
 from anonto.threads import slices
@@ -80,10 +82,10 @@ class MaskedColumn:
     @property
     def n_unmatched_in_place(self) -> int:
         """Cells with a text but without a concept that stay as they are."""
+        if not isinstance(self.attribute, ExtendedAttribute):
+            return self.prepared.n_unmatched
         moves = self.moves
         unmatched = (moves.sources >= self.n_values) & (moves.sources < self.attribute.counts.size - 1)
-        if not unmatched.any():
-            return self.prepared.n_unmatched
         return int(moves.amounts[unmatched & (moves.sources == moves.targets)].sum())
 
     def same(self) -> NDArray[np.bool_]:
@@ -106,13 +108,14 @@ class MaskedColumn:
         return float(self.distances_moved().max(initial=0.0))
 
     def substitution(self, rows: NDArray[np.int64] | None) -> Substitution:
-        """The new cells, each by a row of the input that has its value."""
+        """The new cells, each by a row of the input that has its value, or by the value itself."""
+        missing_moved = isinstance(self.attribute, ExtendedAttribute)
+        further = None if missing_moved else new_cells(self.prepared, self.attribute)
         if self.texts is None:
-            first = first_positions(self.before, self.attribute.counts.size)
-            return Substitution(first if rows is None else rows[first], self.codes)
-        no_missing_moved = self.attribute.counts.size == self.n_values
-        codes = self.codes if no_missing_moved else np.where(self.codes < self.n_values, self.codes, np.int32(MISSING))
-        return Substitution(np.empty(0, dtype=np.int64), codes, self.texts)
+            first = first_positions(self.before, self.attribute.counts.size if missing_moved else self.n_values)
+            return Substitution(first if rows is None else rows[first], self.codes, further=further)
+        codes = np.where(self.codes < self.n_values, self.codes, np.int32(MISSING)) if missing_moved else self.codes
+        return Substitution(np.empty(0, dtype=np.int64), codes, self.texts, further)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -189,14 +189,14 @@ def _masked_together(
     done = [
         MaskedColumn(
             prepared=one,
-            attribute=attribute,
+            attribute=(fitted.attributes or records.attributes)[place],
             moves=fitted.moves(records, place),
             untouched=fitted.untouched[place],
             before=codes,
             codes=fitted.released[:, place][released],
             texts=texts.get(one.name),
         )
-        for place, (one, (attribute, codes)) in enumerate(zip(prepared, parts, strict=True))
+        for place, (one, (_, codes)) in enumerate(zip(prepared, parts, strict=True))
     ]
     return _Done(done, fitted.facts)
 

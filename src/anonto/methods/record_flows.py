@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.methods.flows import Flows
+    from anonto.table.attributes import Attribute
     from anonto.table.records import Records
 
     Codes = NDArray[np.int32]
@@ -37,6 +38,8 @@ class RecordFlows:
     """For each column the cells with a value that had no partner."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What else the evidence says of the step: plain numbers by name."""
+    attributes: tuple[Attribute, ...] | None = None
+    """The columns with released values that they did not have, behind their own; None where there are none."""
 
     def moves(self, records: Records, column: int) -> Moves:
         """What became of the cells of one column."""
@@ -57,6 +60,7 @@ def record_flows(
     amounts: Longs | None,
     untouched: Sequence[int],
     facts: Mapping[str, Any] | None = None,
+    attributes: tuple[Attribute, ...] | None = None,
 ) -> RecordFlows:
     """From moves, one for each row or with an amount each, that together cover every row once.
 
@@ -67,7 +71,8 @@ def record_flows(
         amounts: How many rows each move has; None for one each.
         untouched: For each column the cells with a value that had no partner.
         facts: Further evidence.
+        attributes: The columns with the new values that released codes stand for; None where there are none.
     """
     unique, place = distinct_rows(list(released.T))
     flows = flows_of_moves(np.asarray(sources), place, amounts, records.counts, unique.shape[0])
-    return RecordFlows(flows, unique, tuple(untouched), dict(facts or {}))
+    return RecordFlows(flows, unique, tuple(untouched), dict(facts or {}), attributes)

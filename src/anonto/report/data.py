@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anonto.methods.flows import Moves
+    from anonto.table.attributes import Attribute
     from anonto.table.prepare import PreparedColumn
 
 
@@ -34,6 +35,11 @@ class MaskedLike(Protocol):
     @property
     def prepared(self) -> PreparedColumn:
         """The column before."""
+        ...
+
+    @property
+    def attribute(self) -> Attribute:
+        """The distances of its values, new ones included."""
         ...
 
     @property
@@ -111,7 +117,7 @@ def _column(name: str, step: Mapping[str, Any], masked: MaskedLike, n_records: i
     prepared = masked.prepared
     numbers = {key: step.get(key, {}).get(name, 0) for key in ("unchanged", "untouched", "missing", "unmatched")}
     changed = n_records - numbers["missing"] - numbers["unchanged"]
-    levels = levels_of(prepared.attribute, masked.moves)
+    levels = levels_of(masked.attribute, masked.moves)
     kind = prepared.description.kind
     return {
         "name": name,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.report.counts import shown_parts
+from anonto.table.attributes import ExtendedAttribute
 from anonto.taxonomy.closure import closure
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Tally:
 
 def levels_of(attribute: Attribute, moves: Moves) -> list[dict[str, Any]]:
     """For each ontology of a column its upper levels as plain data; nothing for a column without one."""
+    attribute = attribute.base if isinstance(attribute, ExtendedAttribute) else attribute
     n_values = attribute.counts.size
     before, after = moves.before(n_values), moves.after(n_values)
     parts: Sequence[Any] = getattr(attribute, "parts", (attribute,))

@@ -6,7 +6,7 @@ numbers divided by their range, and 0 or 1 where nothing is known but the text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import numpy as np
@@ -113,6 +113,20 @@ class NominalAttribute:
         row: Floats = distance_matrix(self.space, one, self._numbers(), self.measure, **self._content())[0]
         return row
 
+    def codes_of(self, concepts: Sequence[str]) -> tuple[NominalAttribute, NDArray[np.int32]]:
+        """The codes of some concepts, and this attribute with those that no value has behind its own.
+
+        A concept that several values have is the most frequent of them.
+        """
+        code_of: dict[str, int] = {}
+        for code in np.argsort(-self.counts, kind="stable").tolist():
+            code_of.setdefault(self.concepts[code], code)
+        further = list(dict.fromkeys(concept for concept in concepts if concept not in code_of))
+        code_of.update({concept: len(self.concepts) + place for place, concept in enumerate(further)})
+        counts = np.concatenate([self.counts, np.zeros(len(further), dtype=np.int64)])
+        extended = replace(self, concepts=(*self.concepts, *further), counts=counts)
+        return extended, np.array([code_of[concept] for concept in concepts], dtype=np.int32)
+
     def _weighted(self, rows: NDArray[np.int32]) -> Floats:
         return weighted_sums(self.space, rows, self._numbers(), self.shares, self.measure, **self._content())
 
@@ -156,6 +170,20 @@ class NumericAttribute:
 
     numbers: Floats
     counts: NDArray[np.int64]
+    extent: float | None = None
+    """What differences are divided by; None for the range of the numbers."""
+
+    def with_numbers(self, further: Floats) -> NumericAttribute:
+        """This attribute with numbers that no record has behind its own, on the same scale."""
+        counts = np.concatenate([self.counts, np.zeros(further.size, dtype=np.int64)])
+        return NumericAttribute(np.concatenate([self.numbers, further]), counts, self.scale)
+
+    @property
+    def scale(self) -> float:
+        """What differences are divided by; 0 when all numbers are equal."""
+        if self.extent is not None:
+            return self.extent
+        return float(np.ptp(self.numbers)) if self.numbers.size else 0.0
 
     def distances(self) -> Floats:
         """All pairs of distinct values."""
@@ -170,8 +198,8 @@ class NumericAttribute:
         return self._scaled(np.subtract.outer(self.numbers[codes], self.numbers))
 
     def _scaled(self, differences: Floats) -> Floats:
-        extent = float(np.ptp(self.numbers)) if self.numbers.size else 0.0
-        return np.asarray(np.abs(differences) / extent if extent else np.zeros_like(differences))
+        scale = self.scale
+        return np.asarray(np.abs(differences) / scale if scale else np.zeros_like(differences))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

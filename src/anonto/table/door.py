@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.table.new_cells import NewCells
+
     Rows = NDArray[np.integer]
 
 CODES_AT_ONCE = 1 << 18
@@ -36,12 +38,16 @@ class Substitution:
     """For each record its new value; −1 for a cell that stays."""
     texts: pl.Series | None = None
     """The values themselves, when the column is no longer there to take them from; −1 is then missing."""
+    further: NewCells | None = None
+    """Values that no row has: their codes follow those of the others."""
 
-    def source_rows(self, rows: Rows, order: Rows | None) -> Rows:
-        """For each record of the output the row of the input whose cell it takes."""
+    def source_rows(self, rows: Rows, order: Rows | None, n_rows: int) -> Rows:
+        """For each record of the output the row of the input whose cell it takes; further values follow all rows."""
         codes = self.codes if order is None else self.codes[order]
         own = rows if order is None else rows[order]
-        return np.where(codes >= 0, np.append(self.examples, 0)[codes], own)
+        n_further = 0 if self.further is None else len(self.further)
+        sources = np.concatenate([self.examples, n_rows + np.arange(n_further), [0]])
+        return np.where(codes >= 0, sources[codes], own)
 
 
 class Door:
@@ -87,12 +93,14 @@ class Door:
         if self.library == "polars":
             return self._changed_polars(kept, substitutions, rows, order)
         sources = {
-            name: one.source_rows(np.arange(len(self)) if rows is None else rows, order)
+            name: one.source_rows(np.arange(len(self)) if rows is None else rows, order, len(self))
             for name, one in substitutions.items()
         }
+        further = {name: one.further for name, one in substitutions.items() if one.further is not None}
         if self.library == "pandas":
-            return self._changed_pandas(kept, sources, taken)
+            return self._changed_pandas(kept, sources, further, taken)
         columns = {name: self._column(name) for name in kept}
+        columns |= {name: _longer_arrow(columns[name], cells) for name, cells in further.items()}
         moved = {name: sources.get(name, taken) for name in kept}
         return self._arrow({n: c if moved[n] is None else c.take(moved[n]) for n, c in columns.items()})
 
@@ -115,22 +123,28 @@ class Door:
 
         codes = new.codes if order is None else _picked(new.codes, order)
         values = new.texts if new.texts is not None else self.table[name].gather(new.examples)
+        values = values if new.further is None else _longer_polars(values, new.further)
         looked_up = gathered(values, codes).alias(name)
         if new.texts is not None or not (codes < 0).any():
             return looked_up
         own: pl.Series = self.table[name] if taken is None else self.table[name].gather(taken)
-        return own.zip_with(pl.Series(codes < 0), looked_up) if len(new.examples) else own
+        own = own if new.further is None else own.cast(looked_up.dtype)
+        return own.zip_with(pl.Series(codes < 0), looked_up) if len(values) else own
 
     def forget(self, name: str) -> None:
         """Let go of a column whose new cells are known, to make room; only for a table that nobody else holds."""
         self.table = self.table.drop(name)
 
-    def _changed_pandas(self, kept: list[str], sources: Mapping[str, Rows], taken: Rows | None) -> Any:
+    def _changed_pandas(
+        self, kept: list[str], sources: Mapping[str, Rows], further: Mapping[str, NewCells], taken: Rows | None
+    ) -> Any:
         out = self.table.iloc[:, [self.names.index(name) for name in kept]]
         out = out.copy() if taken is None else out.iloc[taken]
         for place, name in enumerate(kept):
             if name in sources:
-                column = self._column(name).take(sources[name])
+                column = self._column(name)
+                column = _longer_pandas(column, further[name]) if name in further else column
+                column = column.take(sources[name])
                 column.index = out.index
                 out.isetitem(place, column)
         return out
@@ -150,6 +164,53 @@ class Door:
 
         fields = [self.table.schema.field(self.names.index(name)) for name in columns]
         return pa.table(list(columns.values()), schema=pa.schema(fields, self.table.schema.metadata))
+
+
+def _longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
+    """A column with new values behind its own, of the same type where that can hold them."""
+    import polars as pl
+
+    dtype = values.dtype
+    if isinstance(dtype, pl.Enum):
+        spelt = further.spelt()
+        wider = pl.Enum(pl.concat([dtype.categories, spelt]).unique(maintain_order=True))
+        return pl.concat([values.cast(wider), spelt.cast(wider)])
+    cells = further.spelt() if dtype in (pl.String, pl.Categorical) else pl.Series(further.plain())
+    return pl.concat([values, cells.cast(dtype).alias(values.name)])
+
+
+def _longer_pandas(column: Any, further: NewCells) -> Any:
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        plain = list(further.plain())
+        column = column.cat.add_categories([cell for cell in dict.fromkeys(plain) if cell not in column.cat.categories])
+        cells = pd.Series(pd.Categorical(plain, dtype=column.dtype))
+    elif pd.api.types.is_numeric_dtype(column.dtype):
+        cells = pd.Series(further.plain()).astype(column.dtype)
+    else:
+        cells = pd.Series(_in_the_kind_of(column, further), dtype=column.dtype)
+    return pd.concat([column, cells])
+
+
+def _in_the_kind_of(column: Any, further: NewCells) -> list[Any]:
+    """Texts for a column of texts, plain numbers for a column of Python objects that are numbers."""
+    present = column.dropna()
+    holds_text = present.empty or isinstance(present.iloc[0], str)
+    return further.spelt().to_list() if holds_text else list(further.plain())
+
+
+def _longer_arrow(column: Any, further: NewCells) -> Any:
+    import pyarrow as pa
+
+    dtype = column.type
+    dictionary = pa.types.is_dictionary(dtype)
+    value_type = dtype.value_type if dictionary else dtype
+    is_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
+    is_text = is_text or pa.types.is_string_view(value_type)
+    cells = pa.array(further.spelt().to_list() if is_text else further.plain()).cast(value_type)
+    chunks = [*column.chunks, cells.dictionary_encode().cast(dtype) if dictionary else cells]
+    return pa.chunked_array(chunks, type=dtype)
 
 
 def _ordered(rows: Rows | None, order: Rows | None) -> Rows | None:

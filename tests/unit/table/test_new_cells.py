@@ -1,0 +1,134 @@
+"""Values that no cell had before, in the spelling and the type of their column."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import anonto
+from anonto.table.columns import encode
+from anonto.table.description import ColumnDescription
+from anonto.table.door import Door, Substitution
+from anonto.table.new_cells import NewCells, new_cells
+from anonto.table.prepare import opener, prepare
+
+NERVES = anonto.read_ontology("nervous-system")
+
+
+def prepared(values: list[str], **keys: Any) -> Any:
+    return prepare("a", encode(values), ColumnDescription(**keys), opener())
+
+
+def cells_of(values: list[str], numbers: list[float]) -> NewCells:
+    column = prepared(values, kind="numeric")
+    cells = new_cells(column, column.attribute.with_numbers(np.array(numbers)))
+    assert cells is not None
+    return cells
+
+
+def test_numbers_are_rounded_to_the_decimals_of_their_column() -> None:
+    assert cells_of(["3", "5", "12"], [4.5001, 7.2]).spelt().to_list() == ["5", "7"]
+    assert cells_of(["3.25", "5.5"], [4.126, 7.0]).spelt().to_list() == ["4.13", "7.0"]
+    assert cells_of(["3,5", "5,25"], [4.126]).spelt().to_list() == ["4,13"]
+    assert cells_of(["1e-3", "2e-3"], [0.00149]).plain().tolist() == [0.001]
+    assert cells_of(["3.0", "5.0"], [3.7]).plain().tolist() == [4]
+
+
+def test_a_rank_between_two_is_the_nearer_of_them() -> None:
+    column = prepared(["low", "high"], kind="ordinal", order=("low", "mid", "high"))
+    cells = new_cells(column, column.attribute.with_numbers(np.array([0.9, 1.6, 5.0])))
+    assert cells is not None
+    assert cells.texts == ("mid", "high", "high")
+
+
+@pytest.mark.parametrize(
+    ("values", "spelt"),
+    [(["COMA", "HZO"], "NV"), (["Coma", "Herpes zoster ophthalmicus"], "Neurological varicella")],
+)
+def test_a_concept_is_spelt_as_the_column_spells_its_values(values: list[str], spelt: str) -> None:
+    concept = next(one for one in NERVES.ids if NERVES.label(one) == "Neurological varicella")
+    column = prepared(values, ontology=NERVES)
+    attribute, codes = column.attribute.codes_of([concept, column.attribute.concepts[0]])
+    cells = new_cells(column, attribute)
+    assert cells is not None
+    assert cells.texts == (spelt if spelt != "NV" else concept,)
+    assert codes.tolist() == [2, 0]
+    assert attribute.pair_distances(np.array([2]), np.array([0]))[0] == NERVES.distance(concept, attribute.concepts[0])
+
+
+def test_a_column_without_new_values_has_none() -> None:
+    column = prepared(["3", "5"], kind="numeric")
+    assert new_cells(column, column.attribute) is None
+
+
+CODES = np.array([2, 0, -1, 3, 1], np.int32)
+"""The first and the fourth row take a new value, the second and the last that of another row, and the third stays."""
+NUMBERS = NewCells(numbers=np.array([7.0, 9.0]), are_whole=True)
+TEXTS = NewCells(texts=("new", "x"))
+
+
+def changed(column: Any, make: Any, cells: NewCells) -> list[Any]:
+    door = Door(make({"a": column}))
+    new = Substitution(np.array([0, 1]), CODES, None, cells)
+    out, turned = door.changed({"a": new})["a"], door.changed({"a": new}, order=np.arange(4, -1, -1))["a"]
+    assert _listed(turned) == _listed(out)[::-1]
+    return [out.type if make is pa.table else out.dtype, *_listed(out)]
+
+
+def _listed(column: Any) -> list[Any]:
+    if isinstance(column, pd.Series):
+        return list(column.tolist())
+    return list(column.to_pylist() if isinstance(column, pa.ChunkedArray) else column.to_list())
+
+
+@pytest.mark.parametrize("dtype", [pl.Int16, pl.Float32, pl.Decimal(9, 2), pl.UInt64])
+def test_new_numbers_keep_the_type_of_a_polars_column(dtype: Any) -> None:
+    column = pl.Series([1, 2, 3, 4, 5]).cast(dtype)
+    found = changed(column, pl.DataFrame, NUMBERS)
+    assert found[0] == dtype
+    assert [float(cell) for cell in found[1:]] == [7, 1, 3, 9, 2]
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical, pl.Enum(["p", "q", "r"])])
+def test_new_texts_find_room_in_a_polars_column(dtype: Any) -> None:
+    column = pl.Series(["p", "q", "r", "p", "q"]).cast(dtype)
+    found = changed(column, pl.DataFrame, TEXTS)
+    assert isinstance(found[0], pl.Enum) if isinstance(dtype, pl.Enum) else found[0] == dtype
+    assert found[1:] == ["new", "p", "r", "x", "q"]
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int32", "float64", "int64[pyarrow]"])
+def test_new_numbers_keep_the_type_of_a_pandas_column(dtype: str) -> None:
+    found = changed(pd.Series([1, 2, 3, 4, 5], dtype=dtype), pd.DataFrame, NUMBERS)
+    assert str(found[0]) == dtype
+    assert found[1:] == [7, 1, 3, 9, 2]
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "category", "string[pyarrow]"])
+def test_new_texts_find_room_in_a_pandas_column(dtype: str) -> None:
+    found = changed(pd.Series(["p", "q", "r", "p", "q"], dtype=dtype), pd.DataFrame, TEXTS)
+    assert str(found[0]).split("[")[0] == dtype.split("[")[0]
+    assert found[1:] == ["new", "p", "r", "x", "q"]
+
+
+@pytest.mark.parametrize("dtype", [pa.int16(), pa.float64()])
+def test_new_numbers_keep_the_type_of_an_arrow_column(dtype: Any) -> None:
+    found = changed(pa.array([1, 2, 3, 4, 5]).cast(dtype), pa.table, NUMBERS)
+    assert found == [dtype, 7, 1, 3, 9, 2]
+
+
+@pytest.mark.parametrize("dtype", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_new_texts_find_room_in_an_arrow_column(dtype: Any) -> None:
+    found = changed(pa.array(["p", "q", "r", "p", "q"]).cast(dtype), pa.table, TEXTS)
+    assert found == [dtype, "new", "p", "r", "x", "q"]
+
+
+def test_new_numbers_in_a_column_of_text_are_spelt() -> None:
+    found = changed(pl.Series(["1", "2", "3", "4", "5"]), pl.DataFrame, NUMBERS)
+    assert found[1:] == ["7", "1", "3", "9", "2"]
+    assert changed(pd.Series(["1", "2", "3", "4", "5"]), pd.DataFrame, NUMBERS)[1:] == ["7", "1", "3", "9", "2"]
