@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.engine.local import apply_in_chunks
+from anonto.engine.local import apply_by_row, apply_in_chunks
 from anonto.errors import GuessableSeedWarning, MissingColumnError, MostlyUnchangedWarning, ReleasedAsIsWarning
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import parameters_of
+from anonto.methods.row_masking import as_codes, moves_between
 from anonto.plan import Plan, plan_of
 from anonto.release import MaskedColumn, Release
 from anonto.rng import Seed, keyed_permutations, seed_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.methods.registry import RecordMethod
+    from anonto.methods.registry import RecordMethod, RowMethod
     from anonto.plan import Step
     from anonto.table.columns import Column, TextBatches
     from anonto.table.description import ColumnDescription
@@ -63,7 +64,7 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     columns, rows = _records_that_stay(door.names, series, chosen, open_once)
     texts = {} if read is None else _let_go(columns, door, chosen, read.apart, all_rows=rows is None)
     del series, read
-    steps = [_masked(number, chosen, columns, texts, secret, open_once) for number in range(len(chosen.steps))]
+    steps = [_masked(number, chosen, columns, rows, texts, secret, open_once) for number in range(len(chosen.steps))]
     masked = {one.name: one for done in steps for one in done.columns}
     identifiers = tuple(name for name in door.names if chosen.description(name).role == "identifier")
     as_is = [name for name in door.names if name not in masked and name not in identifiers]
@@ -140,6 +141,7 @@ def _masked(
     number: int,
     plan: Plan,
     columns: Mapping[str, Column],
+    rows: NDArray[np.int64] | None,
     texts: Mapping[str, pl.Series],
     seed: Seed,
     open_once: Opener,
@@ -147,7 +149,11 @@ def _masked(
     step = plan.steps[number]
     prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in step.columns]
     if step.method.together:
-        return _masked_together(number, step.method, prepared, columns, texts, seed)
+        return (
+            _masked_by_row(number, step.method, prepared, rows, texts, seed)
+            if getattr(step.method, "by_row", False)
+            else _masked_together(number, step.method, prepared, columns, texts, seed)
+        )
     done = []
     for one in prepared:
         flows = step.method.fit(one.attribute, seed.stream("fit", number, one.name))
@@ -199,6 +205,37 @@ def _masked_together(
         for place, (one, (_, codes)) in enumerate(zip(prepared, parts, strict=True))
     ]
     return _Done(done, fitted.facts)
+
+
+def _masked_by_row(
+    number: int,
+    method: RowMethod,
+    prepared: list[PreparedColumn],
+    rows: NDArray[np.int64] | None,
+    texts: Mapping[str, pl.Series],
+    seed: Seed,
+) -> _Done:
+    """Mask several columns by draws of each row."""
+    before = [one.column.codes for one in prepared]
+    records, _ = distinct_records([one.name for one in prepared], [one.attribute for one in prepared], before)
+    masker = method.fit(records, seed.stream("fit", number))
+    numbers = np.arange(before[0].size) if rows is None else rows
+    after = apply_by_row(masker, before, numbers, seed.key("apply", number))
+    done = []
+    for one, attribute, codes, released in zip(prepared, masker.attributes, before, after, strict=True):
+        new_attribute, new_codes = as_codes(attribute, codes, released)
+        done.append(
+            MaskedColumn(
+                prepared=one,
+                attribute=new_attribute,
+                moves=moves_between(codes, new_codes),
+                untouched=0,
+                before=codes,
+                codes=new_codes,
+                texts=texts.get(one.name),
+            )
+        )
+    return _Done(done, masker.facts(before, after))
 
 
 def _drops_or_refuses(description: ColumnDescription) -> bool:

@@ -13,9 +13,12 @@ import numpy as np
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from anonto.methods.flows import Flows
+    from anonto.methods.row_masking import RowMasker
     from anonto.rng import KeyedPermutations
 
 CHUNK = 1 << 20
@@ -40,3 +43,21 @@ def apply_in_chunks(
     dealt = flows.dealt(permutations)
     in_threads(fill, parts)
     return out
+
+
+def apply_by_row(
+    masker: RowMasker,
+    columns: Sequence[NDArray[np.int32]],
+    rows: NDArray[np.int64],
+    key: np.uint64,
+    chunk: int = CHUNK,
+) -> list[NDArray[np.int32] | NDArray[np.float64]]:
+    """The released codes, or numbers, of all records and columns."""
+    parts = slices(0, rows.size, chunk) or [slice(0, 0)]
+    done: dict[int, list[NDArray[np.int32] | NDArray[np.float64]]] = {}
+
+    def fill(part: slice) -> None:
+        done[part.start] = masker.apply([codes[part] for codes in columns], rows[part], key)
+
+    in_threads(fill, parts)
+    return [np.concatenate([done[part.start][place] for part in parts]) for place in range(len(columns))]

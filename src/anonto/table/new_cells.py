@@ -15,7 +15,7 @@ from anonto.errors import InternalError
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     import polars as pl
@@ -96,7 +96,7 @@ def _decimals(text: str) -> int:
 
 def _spelt(attribute: NominalAttribute, own: Sequence[str]) -> tuple[str, ...]:
     taxonomy = attribute.space
-    spellings = {
+    spellings: dict[str, Callable[[str], str]] = {
         "id": lambda concept: concept,
         "id without dots": lambda concept: concept.replace(".", ""),
         "label": lambda concept: taxonomy.label(concept) or concept,
