@@ -18,7 +18,19 @@ from benchmarks.measuring import Bystanders
 if TYPE_CHECKING:
     from benchmarks.measuring import Finding
 
-SUBJECTS = ("distances", "dependence", "rf2", "masking", "startup")
+SUBJECTS = (
+    "distances",
+    "dependence",
+    "rf2",
+    "masking",
+    "swapping",
+    "joint_swapping",
+    "equi_swapping",
+    "grouping",
+    "microaggregation",
+    "noise",
+    "startup",
+)
 LIBRARIES = ("anonto", "numpy", "numba", "polars", "scipy", "hpo3", "nxontology", "dcor")
 RESULTS = Path(__file__).parent / "results"
 

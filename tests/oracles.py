@@ -5,6 +5,7 @@ A hierarchy is a networkx graph with edges child → parent. Records are looked 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -243,3 +244,421 @@ def frequency_swap(original: Sequence[int], k: int, rng: np.random.Generator) ->
     tie = {value: float(rng.random()) for value in sorted(set(original))}
     order = sorted(range(len(original)), key=lambda i: (original.count(original[i]), tie[original[i]], i))
     return window_swap(original, order, k, rng)
+
+
+# ------------------------------------------------------------------------------------------------ grouping
+
+
+class RecordSpace:
+    """Distances of records that are tuples: a column has a table of all pairs, or None for numbers (None: missing)."""
+
+    def __init__(self, tables: Sequence[Any], *, squared: bool, gap: float = 1.0) -> None:
+        self.tables, self.squared, self.gap = tables, squared, gap
+
+    def contribution(self, column: int, a: Any, b: Any) -> float:
+        table = self.tables[column]
+        if table is not None:
+            return float(table[a][b])
+        if a is None or b is None:
+            return 0.0 if a is b else self.gap
+        return float((a - b) ** 2 if self.squared else abs(a - b))
+
+    def distance(self, x: Sequence[Any], y: Sequence[Any]) -> float:
+        total = sum(self.contribution(column, x[column], y[column]) for column in range(len(self.tables)))
+        return round(math.sqrt(total) if self.squared else total, 9)
+
+    def average(self, records: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
+        """Attribute by attribute: the mean, or the value of the records with the least summed distance to them."""
+        out: list[Any] = []
+        for column, table in enumerate(self.tables):
+            cells = [record[column] for record in records]
+            if table is None:
+                present = [cell for cell in cells if cell is not None]
+                out.append(math.fsum(present) / len(present) if present else None)
+            else:
+                sums = {v: round(math.fsum(table[v][cell] for cell in cells), 9) for v in dict.fromkeys(cells)}
+                out.append(min(sums, key=lambda v: sums[v]))
+        return tuple(out)
+
+
+def mdav(records: Sequence[Sequence[Any]], space: RecordSpace, k: int) -> list[list[int]]:
+    """MDAV-generic, one record at a time; ties go to the lowest row."""
+    left = list(range(len(records)))
+    groups: list[list[int]] = []
+
+    def farthest_from(point: Sequence[Any]) -> int:
+        return max(left, key=lambda row: (space.distance(records[row], point), -row))
+
+    def take_around(row: int) -> None:
+        own = records[row]
+        others = sorted((other for other in left if other != row), key=lambda o: (space.distance(records[o], own), o))
+        groups.append([row, *others[: k - 1]])
+        for member in groups[-1]:
+            left.remove(member)
+
+    while len(left) >= 3 * k:
+        r = farthest_from(space.average([records[row] for row in left]))
+        s = farthest_from(records[r])
+        take_around(r)
+        take_around(s if s in left else farthest_from(records[r]))
+    if len(left) >= 2 * k:
+        take_around(farthest_from(space.average([records[row] for row in left])))
+    if left:
+        groups.append(list(left))
+    return groups
+
+
+# ------------------------------------------------------------------------------------------------ joint swapping
+
+
+def joint_distance(
+    x: Sequence[Any], y: Sequence[Any], distances: Sequence[Callable[[Any, Any], float]], weights: Sequence[float]
+) -> float:
+    """Eq. 9 with weights, over the columns that both records have (None: missing); 1 where no such column counts."""
+    shared = [c for c in range(len(distances)) if x[c] is not None and y[c] is not None and weights[c] > 0]
+    if not shared:
+        return 1.0
+    total = sum(weights[c] * distances[c](x[c], y[c]) for c in shared)
+    return round(total / sum(weights[c] for c in shared), 12)
+
+
+def rank_swap_joint(
+    records: Sequence[Sequence[Any]],
+    distances: Sequence[Callable[[Any, Any], float]],
+    k: int,
+    rng: np.random.Generator,
+    *,
+    weights: Sequence[float] | None = None,
+    interval: str = "all",
+) -> tuple[list[tuple[Any, ...]], list[int]]:
+    """Algorithm 3, row by row: the released records, and for each column the cells that had no partner."""
+    columns = range(len(distances))
+    weight = [1.0] * len(distances) if weights is None else weights
+    rows = [i for i, record in enumerate(records) if any(cell is not None for cell in record)]
+    original = [[record[c] for record in records] for c in columns]
+    masked = [list(column) for column in original]
+    unswapped = [[cell is not None for cell in column] for column in original]
+    untouched = [0] * len(distances)
+    apart = [[joint_distance(x, y, distances, weight) for y in records] for x in records]
+
+    def one_of(tied: Sequence[int]) -> int:
+        return tied[int(rng.integers(len(tied)))]
+
+    def open_rows() -> list[int]:
+        return [i for i in rows if any(unswapped[c][i] for c in columns)]
+
+    means = {i: round(math.fsum(apart[i][j] for j in rows) / len(rows), 11) for i in rows}
+    ref = one_of([i for i in rows if means[i] == max(means.values())]) if rows else -1
+    while open_rows():
+        others = [i for i in (rows if interval == "all" else open_rows()) if i != ref]
+        tie = {i: rng.random() for i in others}
+        near = sorted(others, key=lambda i: (apart[ref][i], tie[i]))[:k]
+        for c in columns:
+            if unswapped[c][ref]:
+                untouched[c] += not any(unswapped[c][j] for j in near)
+                swap_value(near, ref, original[c], masked[c], unswapped[c], rng)
+        left = open_rows()
+        if not left:
+            break
+        farthest = max(apart[ref][i] for i in left)
+        ref = one_of([i for i in left if apart[ref][i] == farthest])
+    return [tuple(masked[c][i] for c in columns) for i in range(len(records))], untouched
+
+
+# ------------------------------------------------------------------------------------------------ rank swapping
+
+
+def tie_keys(original: Sequence[int], ties: str, rng: np.random.Generator) -> list[tuple[float, int]]:
+    """What decides between records at the same distance: chance, the order of rows, or chance by whole values."""
+    if ties == "random":
+        return [(float(rng.random()), row) for row in range(len(original))]
+    if ties == "grouped":
+        of_value = {value: float(rng.random()) for value in sorted(set(original))}
+        return [(of_value[value], row) for row, value in enumerate(original)]
+    return [(0.0, row) for row in range(len(original))]
+
+
+def one_of_farthest(far: Mapping[int, float], ties: str, rng: np.random.Generator) -> int:
+    """The row with the largest number; of several a random one, or the first if ties are stable."""
+    rows = [row for row, distance in far.items() if distance >= max(far.values()) - 1e-9]
+    return rows[0] if ties == "stable" else rows[int(rng.integers(len(rows)))]
+
+
+def most_distant_row(original: Sequence[int], distances: Any, ties: str, rng: np.random.Generator) -> int:
+    """Def. 4: summed over the records."""
+    sums = {row: math.fsum(distances[value][other] for other in original) for row, value in enumerate(original)}
+    return one_of_farthest(sums, ties, rng)
+
+
+def ranked(
+    ref: int, rows: Iterable[int], original: Sequence[int], distances: Any, ties: str, rng: np.random.Generator
+) -> list[int]:
+    """Def. 3: rows by their distance to the reference, which comes first; with grouped ties its equals follow it."""
+    keys = tie_keys(original, ties, rng)
+
+    def key(row: int) -> tuple[Any, ...]:
+        another = ties == "grouped" and original[row] != original[ref]
+        return (row != ref, round(float(distances[original[ref]][original[row]]), 12), another, *keys[row])
+
+    return sorted(rows, key=key)
+
+
+def rank_swap_fixed(
+    original: Sequence[int], distances: Any, k: int, rng: np.random.Generator, ties: str = "grouped"
+) -> list[int]:
+    """Algorithm 1."""
+    if not original:
+        return []
+    ref = most_distant_row(original, distances, ties, rng)
+    return window_swap(original, ranked(ref, range(len(original)), original, distances, ties, rng), k, rng)
+
+
+def rank_swap(
+    original: Sequence[int],
+    distances: Any,
+    k: int,
+    rng: np.random.Generator,
+    interval: str = "all",
+    ties: str = "random",
+) -> tuple[list[int], int]:
+    """Algorithm 2; also how many records had no partner."""
+    n, untouched = len(original), 0
+    masked, unswapped = list(original), [True] * n
+    ref = most_distant_row(original, distances, ties, rng) if n else -1
+    while any(unswapped):
+        rows = [row for row in range(n) if interval == "all" or unswapped[row]]
+        nearest = ranked(ref, rows, original, distances, ties, rng)[1 : k + 1]
+        untouched += not any(unswapped[row] for row in nearest)
+        swap_value(nearest, ref, original, masked, unswapped, rng)
+        left = {row: float(distances[original[row]][original[ref]]) for row in range(n) if unswapped[row]}
+        ref = one_of_farthest(left, ties, rng) if left else ref
+    return masked, untouched
+
+
+# ------------------------------------------------------------------------------------------------ swapping in bins
+
+
+def equi_depth_bins(n: int, key: Callable[[int, int], float], k: int) -> list[list[int]]:
+    """MEDS line by line: the farthest pair, a bin around each, the leftover; of ties the smallest rows."""
+    left, bins = list(range(n)), []
+
+    def taken(row: int) -> list[int]:
+        nearest = sorted((other for other in left if other != row), key=lambda other: (key(row, other), other))
+        inside = [row, *nearest[: k - 1]]
+        for one in inside:
+            left.remove(one)
+        return inside
+
+    while len(left) >= 2 * k:
+        pairs = [(i, j) for at, i in enumerate(left) for j in left[at + 1 :]]
+        r, s = max(pairs, key=lambda pair: (key(*pair), -pair[0], -pair[1]))
+        bins.append(taken(r))
+        bins.append(taken(s if s in left else left[0]))
+    return [*bins, left] if left else bins
+
+
+def equi_width_bin(x: float, lowest: float, highest: float, width: float) -> int:
+    """MEWS: left-closed bins, the last one closed."""
+    if lowest == highest:
+        return 0
+    return min(math.floor((x - lowest) / width), math.ceil((highest - lowest) / width) - 1)
+
+
+def pair_swap(rows: Sequence[int], rng: np.random.Generator, *, cycle: bool = False) -> dict[int, int]:
+    """Random disjoint pairs of a bin; for each row the row whose record it takes."""
+    order = [int(row) for row in rng.permutation(rows)]
+    takes = {row: row for row in order}
+    if cycle and len(order) % 2 and len(order) > 2:
+        a, b, c = order[-3:]
+        takes |= {a: b, b: c, c: a}
+        order = order[:-3]
+    for a, b in zip(order[0::2], order[1::2], strict=False):
+        takes |= {a: b, b: a}
+    return takes
+
+
+def selected_permutation(rows: Sequence[int], rate: float, rng: np.random.Generator) -> dict[int, int]:
+    """Each row of a bin is selected with a probability; the selected are permuted."""
+    selected = [row for row in rows if rng.random() < rate]
+    takes = {row: row for row in rows}
+    return takes | dict(zip(selected, (int(row) for row in rng.permutation(selected)), strict=True))
+
+
+def released_with_probability(values: Sequence[Any], rate: float) -> dict[tuple[Any, ...], float]:
+    """Every released bin and its probability, by going through all selections and all permutations."""
+    released: dict[tuple[Any, ...], float] = {}
+    for chosen in itertools.product((False, True), repeat=len(values)):
+        selected = [row for row, is_in in enumerate(chosen) if is_in]
+        chance = rate ** len(selected) * (1 - rate) ** (len(values) - len(selected)) / math.factorial(len(selected))
+        for order in itertools.permutations(selected):
+            out = list(values)
+            for row, other in zip(selected, order, strict=True):
+                out[row] = values[other]
+            released[tuple(out)] = released.get(tuple(out), 0.0) + chance
+    return released
+
+
+# ------------------------------------------------------------------------------------------------ semantic noise
+
+
+def noise_replacements(
+    value: str,
+    reference: str,
+    noise: float,
+    candidates: Iterable[str],
+    distance: Distance,
+    *,
+    nearest: bool = False,
+) -> tuple[set[str], bool, bool]:
+    """What a value may become, each equally likely; whether it was truncated; whether there was a conflict."""
+    if noise == 0:
+        return {value}, False, False
+
+    def sd(a: str, b: str) -> float:
+        return round(distance(a, b), 12)
+
+    own = sd(value, reference)
+    directed = {c for c in candidates if (sd(c, reference) > own if noise > 0 else sd(c, reference) < own)}
+    conflict = not directed
+    pool = set(candidates) if conflict else directed
+    far_enough = {c for c in pool if sd(c, value) >= abs(noise)}
+    if nearest:
+        least = min(abs(sd(c, value) - abs(noise)) for c in {value, *pool})
+        tied = {c for c in {value, *pool} if abs(sd(c, value) - abs(noise)) == least}
+        return ({value} if value in tied else tied), not far_enough, conflict
+    if far_enough:
+        least = min(sd(c, value) for c in far_enough)
+        return {c for c in far_enough if sd(c, value) == least}, False, conflict
+    most = max(sd(c, value) for c in pool)
+    return {c for c in pool if sd(c, value) == most}, True, conflict
+
+
+def semantic_variance(values: Sequence[str], candidates: Iterable[str], distance: Distance) -> float:
+    """Eq. 8."""
+    mean = semantic_mean(values, candidates, distance)
+    return sum(distance(value, mean) ** 2 for value in values) / len(values)
+
+
+def distance_correlation(a: Sequence[Any], b: Sequence[Any], distance_a: Any, distance_b: Any) -> float:
+    """sdCor, with covariances below 0 as 0; 0 for a constant column."""
+    pairs = ((a, b, distance_a, distance_b), (a, a, distance_a, distance_a), (b, b, distance_b, distance_b))
+    both, of_a, of_b = (math.sqrt(max(squared_distance_covariance(*pair), 0.0)) for pair in pairs)
+    return both / math.sqrt(of_a * of_b) if of_a > 1e-9 and of_b > 1e-9 else 0.0
+
+
+def exponential_probabilities(
+    value: str, candidates: Sequence[str], distance: Distance, epsilon: float, sensitivity: float
+) -> dict[str, float]:
+    """Pr(c) ∝ exp(−ε·sd(c, a)/(2Δ))."""
+    weights = {c: math.exp(-epsilon * distance(c, value) / (2 * sensitivity)) for c in candidates}
+    return {c: weight / sum(weights.values()) for c, weight in weights.items()}
+
+
+# ------------------------------------------------------------------------------------------------ microaggregation
+
+
+def in_scale(
+    rows: Sequence[Sequence[Any]], distances: Sequence[Distance | None], scale: str
+) -> tuple[list[tuple[Any, ...]], RecordSpace]:
+    """Rows and their S-distance: columns without a distance are numbers, and are divided by √(2 S²)."""
+    columns, tables = [], []
+    for cells, distance in zip(zip(*rows, strict=True), distances, strict=True):
+        if distance is None:
+            variance = float(np.var(cells, ddof=1)) if len(cells) > 1 else 0.0
+            columns.append([cell / math.sqrt(2 * variance) if variance > 1e-12 else 0.0 for cell in cells])
+            tables.append(None)
+            continue
+        variance = sum(marginality(cells, distance)) / len(cells)
+        if scale == "mean":
+            variance /= max(len(cells) - 1, 1)
+        weight = 1 / variance if variance else 0.0
+        columns.append(list(cells))
+        tables.append({a: {b: distance(a, b) * weight for b in set(cells)} for a in set(cells)})
+    return list(zip(*columns, strict=True)), RecordSpace(tables, squared=True)
+
+
+def sample_centre(values: Sequence[Any], distance: Distance) -> Any:
+    """The value with the least marginality; of equals the first."""
+    sums = [round(total, 9) for total in marginality(values, distance)]
+    return values[sums.index(min(sums))]
+
+
+def most_frequent(values: Sequence[Any]) -> Any:
+    """The mode; of equals the first."""
+    return max(dict.fromkeys(values), key=values.count)
+
+
+def sum_of_squares(centre: Any, values: Sequence[Any], distance: Distance) -> float:
+    """What a centre loses."""
+    return math.fsum(distance(centre, value) ** 2 for value in values)
+
+
+def variable_mdav(records: Sequence[Sequence[Any]], space: RecordSpace, k: int, gain: float) -> list[list[int]]:
+    """V-MDAV one row at a time; ties go to the lowest row. Equal rows must stand together."""
+
+    def steps(a: Sequence[Any], b: Sequence[Any]) -> int:
+        return round(space.distance(a, b) * 1e9)
+
+    middle = space.average(records)
+    left = list(range(len(records)))
+    groups: list[list[int]] = []
+    while len(left) >= k:
+        group = [max(left, key=lambda row: (steps(records[row], middle), -row))]
+        left.remove(group[0])
+        group += sorted(left, key=lambda row: (steps(records[row], records[group[0]]), row))[: k - 1]
+        left = [row for row in left if row not in group]
+        while left and len(group) < 2 * k - 1:
+            inside = {row: min(steps(records[row], records[one]) for one in group) for row in left}
+            joining = min(left, key=lambda row: (inside[row], row))
+            outside = min((steps(records[joining], records[o]) for o in left if o != joining), default=math.inf)
+            if not inside[joining] < gain * outside:
+                break
+            group.append(joining)
+            left.remove(joining)
+        groups.append(group)
+    before = [list(group) for group in groups]
+    for row in left:
+        near = min(
+            (steps(records[row], records[member]), records.index(records[member]), number)
+            for number, group in enumerate(before)
+            for member in group
+        )
+        groups[near[2]].append(row)
+    out: list[list[int]] = []
+    for group in groups:
+        rows = sorted(group)
+        halves = mdav([records[row] for row in rows], space, k) if len(rows) >= 2 * k else None
+        out += [[rows[place] for place in half] for half in halves] if halves else [group]
+    return out
+
+
+def transport(a: Sequence[float], b: Sequence[float], distances: Any) -> float:
+    """The earth mover's distance as a linear program."""
+    from scipy.optimize import linprog
+
+    n = len(a)
+    limits = np.zeros((2 * n, n * n))
+    for i in range(n):
+        limits[i, i * n : (i + 1) * n] = limits[n + i, i::n] = 1
+    cost = np.asarray(distances, dtype=float).ravel()
+    return float(linprog(cost, A_eq=limits[:-1], b_eq=[*a, *b][:-1], method="highs").fun)
+
+
+def merged_until_close(
+    groups: Sequence[Sequence[int]],
+    records: Sequence[Sequence[Any]],
+    space: RecordSpace,
+    far: Callable[[Sequence[int]], float],
+    t: float,
+) -> list[list[int]]:
+    """The farthest group joins the one with the nearest centre, until none is farther than t."""
+    left = {number: list(group) for number, group in enumerate(groups)}
+    while True:
+        worst = max(left, key=lambda number: (round(far(left[number]), 12), -number))
+        if far(left[worst]) <= t + 1e-12:
+            return list(left.values())
+        own = space.average([records[row] for row in sorted(left[worst])])
+        others = [number for number in left if number != worst]
+        centres = {number: space.average([records[row] for row in sorted(left[number])]) for number in others}
+        nearest = min(others, key=lambda number: (space.distance(own, centres[number]), number))
+        left[worst] += left.pop(nearest)

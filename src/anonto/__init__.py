@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anonto import stats
+    from anonto.assessment import Assessment, assess
     from anonto.errors import AnontoError, AnontoWarning, InputError
     from anonto.ontology.catalogue import ontology_names
     from anonto.ontology.catalogue import open_ontology as read_ontology
     from anonto.plan import Plan
     from anonto.release import Release
     from anonto.run import mask
+    from anonto.streaming import Stream, stream
     from anonto.table.match import Matches, match
     from anonto.taxonomy.distance import MEASURES
     from anonto.taxonomy.taxonomy import Taxonomy
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Assessment": ("anonto.assessment", "Assessment"),
+    "assess": ("anonto.assessment", "assess"),
     "AnontoError": ("anonto.errors", "AnontoError"),
     "AnontoWarning": ("anonto.errors", "AnontoWarning"),
     "InputError": ("anonto.errors", "InputError"),
@@ -31,26 +35,32 @@ _HOMES = {
     "Taxonomy": ("anonto.taxonomy.taxonomy", "Taxonomy"),
     "Plan": ("anonto.plan", "Plan"),
     "Release": ("anonto.release", "Release"),
+    "Stream": ("anonto.streaming", "Stream"),
     "mask": ("anonto.run", "mask"),
     "match": ("anonto.table.match", "match"),
     "ontology_names": ("anonto.ontology.catalogue", "ontology_names"),
     "read_ontology": ("anonto.ontology.catalogue", "open_ontology"),
+    "stream": ("anonto.streaming", "stream"),
 }
 
 __all__ = [
     "MEASURES",
     "AnontoError",
     "AnontoWarning",
+    "Assessment",
     "InputError",
     "Matches",
     "Plan",
     "Release",
+    "Stream",
     "Taxonomy",
+    "assess",
     "mask",
     "match",
     "ontology_names",
     "read_ontology",
     "stats",
+    "stream",
 ]
 
 

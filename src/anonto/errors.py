@@ -413,6 +413,17 @@ class TooFewRecordsError(InputError):
         super().__init__(f"{what} needs at least {needed:,} records with both values; there are {found:,}.")
 
 
+class TooFewForGroupsError(InputError):
+    """Fewer records than one group must have."""
+
+    def __init__(self, found: int, k: int, columns: Sequence[str] = ()) -> None:
+        where = f" of {listed([repr(name) for name in columns])}" if columns else ""
+        super().__init__(
+            f"{counted(found, 'record')}{where} cannot form a group of k = {k:,}; choose a k of {found:,} or less, or "
+            "mask more records at once."
+        )
+
+
 class ColumnTypeError(InputError):
     """Something that is not a column of values."""
 
@@ -534,6 +545,94 @@ class ParameterError(InputError):
         super().__init__(f"{name} must be {must}; got {got!r}.")
 
 
+class SmallStrataError(InputError):
+    """Too few records that lack the same cells to be masked among themselves."""
+
+    def __init__(
+        self, n_small: int, n_strata: int, n_records: int, least: int, purpose: str = "swap among themselves"
+    ) -> None:
+        super().__init__(
+            f"{n_small:,} of the {n_strata:,} patterns of missing cells {'has' if n_small == 1 else 'have'} fewer than "
+            f"{least:,} records to {purpose} ({n_records:,} in all); set missing = 'drop' for a column "
+            "that is often missing, or leave it out of the step."
+        )
+
+
+class NotCloseError(InputError):
+    """Records that lack the same cells and are too different from all others."""
+
+    def __init__(self, column: str, n_records: int, distance: float, t: float) -> None:
+        super().__init__(
+            f"{counted(n_records, 'record')} with one pattern of missing cells cannot be brought within t = {t:g} of "
+            f"the whole table in {column!r}: even as one group they are at {distance:.3f}; choose a larger t, or set "
+            "missing = 'drop' for a column that is often missing."
+        )
+
+
+class NoValidWidthError(InputError):
+    """No width under which every bin has two records."""
+
+    def __init__(self, n_bins: int, n_occupied: int, n_singletons: int) -> None:
+        super().__init__(
+            f"There is no valid width under the pruning scheme: already the widest candidate, {n_bins:,} bins in each "
+            f"column, has {counted(n_singletons, 'bin')} with a single record among {n_occupied:,}; merge singleton "
+            "bins, leave a column out, or choose bins of equal depth."
+        )
+
+
+class NeedsOneOntologyError(InputError):
+    """A column whose values a method cannot place in one taxonomy."""
+
+    def __init__(self, column: str, method: str, found: str) -> None:
+        super().__init__(
+            f"{method} needs column {column!r} to be nominal with one ontology, but it {found}; give it one in the "
+            "plan, or choose another method for it."
+        )
+
+
+class DifferentTaxonomiesError(InputError):
+    """Columns whose concepts cannot be compared with each other."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        names = listed([repr(name) for name in columns])
+        super().__init__(
+            "semantic-noise-joint takes the value of one nominal column as the reference for another, but the domains "
+            f"of {names} are different taxonomies; give them the same ontology and the same root, or mask them with "
+            "semantic-noise."
+        )
+
+
+class DependsOnDataError(InputError):
+    """A setting under which a mechanism would show what the data are."""
+
+    def __init__(self, column: str, setting: str, instead: str) -> None:
+        super().__init__(
+            f"With {setting} in column {column!r} what taxonomy-exponential may release would depend on the data, and "
+            f"nothing could be promised; set {instead}."
+        )
+
+
+class NotAMetricError(InputError):
+    """Metric privacy asked for where the triangle inequality fails."""
+
+    def __init__(self, column: str, measure: str, taxonomy: str, metrics: Sequence[str]) -> None:
+        super().__init__(
+            f"Metric privacy needs the triangle inequality, which measure {measure!r} of column {column!r} does not "
+            f"keep on taxonomy {taxonomy!r}, where concepts have several parents; take {' or '.join(metrics)}, or "
+            "leave metric out."
+        )
+
+
+class NotForStreamsError(InputError):
+    """A method that must see all records at once."""
+
+    def __init__(self, method: str, known: Sequence[str]) -> None:
+        super().__init__(
+            f"{method} must see all records before it masks one, so it cannot mask a stream; methods that can are "
+            f"{listed(known)}."
+        )
+
+
 class TaxonomyTypeError(ParameterError):
     """Something else where a taxonomy is needed."""
 
@@ -557,6 +656,15 @@ class WindowWarning(AnontoWarning):
     def __init__(self, k: int, n_records: int) -> None:
         used = max(n_records - 1, 1)
         super().__init__(f"k = {k:,} is not below the {counted(n_records, 'record')}; {used:,} was used.")
+
+
+class OneBinWarning(WindowWarning):
+    """A k that leaves all records in one bin."""
+
+    def __init__(self, k: int, n_records: int) -> None:
+        AnontoWarning.__init__(
+            self, f"k = {k:,} is not below the {counted(n_records, 'record')}; all of them are one bin."
+        )
 
 
 class ReleasedAsIsWarning(AnontoWarning):
@@ -639,3 +747,50 @@ class LostRecordsWarning(AnontoWarning):
             f"The last {counted(n_records, 'record')} of {name!r} {'has' if n_records == 1 else 'have'} no value; "
             "Excel does not keep such records, write CSV or Parquet to keep them."
         )
+
+
+# ---------------------------------------------------------------------------------------------- releases
+
+
+class ForeignReleaseError(InputError):
+    """A release whose columns are not those that the plan would leave."""
+
+    def __init__(self, missing: Sequence[str], further: Sequence[str]) -> None:
+        parts = []
+        if missing:
+            parts.append(f"lacks {listed(missing)}")
+        if further:
+            parts.append(f"has {listed(further)} besides")
+        super().__init__(
+            f"The masked table {' and '.join(parts)}; give the release of this original and the plan of that release."
+        )
+        self.missing, self.further = list(missing), list(further)
+
+
+class ReleaseShapeError(InputError):
+    """A release with another number of rows than the plan would leave."""
+
+    def __init__(self, found: int, expected: int) -> None:
+        super().__init__(
+            f"The masked table has {counted(found, 'row')} where this original and plan leave {expected:,}; give the "
+            "release of this original, and the plan it was masked with."
+        )
+
+
+class ShuffledRowsError(InputError):
+    """A column that was released as it is differs row by row."""
+
+    def __init__(self, column: str, *, with_record: bool) -> None:
+        do = (
+            "check that the private record, the plan and both tables belong together"
+            if with_record
+            else "a saved release has its rows in random order: give its private record, or save with the order kept"
+        )
+        super().__init__(f"Column {column!r}, which no step masks, differs between the two tables row by row; {do}.")
+
+
+class PrivateRecordError(InputError):
+    """A file that is no private record."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path!r} is no private record of a release that can be read; give the one saved beside it.")

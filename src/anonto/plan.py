@@ -30,6 +30,12 @@ class Step:
     method: Method
     columns: tuple[str, ...]
 
+    @property
+    def also_needs(self) -> tuple[str, ...]:
+        """Columns that the method looks at and does not mask."""
+        needed: tuple[str, ...] = getattr(self.method, "also_needs", ())
+        return needed
+
     def to_dict(self) -> dict[str, Any]:
         """As in a plan file."""
         return {"method": self.method.name, "columns": list(self.columns), **parameters_of(self.method)}
@@ -112,6 +118,17 @@ class Plan:
                 masked[name] = number
                 if self.description(name).role == "identifier":
                     raise PlanError(f"Step {number} masks the identifier {name!r}", "identifiers are dropped anyway")
+        for number, step in enumerate(self.steps, start=1):
+            for name in step.also_needs:
+                if name in masked:
+                    raise PlanError(
+                        f"Step {number} looks at column {name!r} as it is released, but step {masked[name]} masks it",
+                        "name a column that no step masks",
+                    )
+                if self.description(name).role == "identifier":
+                    raise PlanError(
+                        f"Step {number} looks at the identifier {name!r}, which is dropped", "name another column"
+                    )
 
     def description(self, name: str) -> ColumnDescription:
         """What the plan says of a column; a column that only a step names is a nominal quasi-identifier."""
@@ -121,6 +138,11 @@ class Plan:
     def masked(self) -> tuple[str, ...]:
         """All columns that a step masks."""
         return tuple(name for step in self.steps for name in step.columns)
+
+    @property
+    def also_needed(self) -> tuple[str, ...]:
+        """Columns that a step looks at and does not mask."""
+        return tuple(dict.fromkeys(name for step in self.steps for name in step.also_needs))
 
 
 def plan_of(plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:

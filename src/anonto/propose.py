@@ -6,12 +6,12 @@ The plan is meant to be read and corrected, and is accepted by a run as it is. T
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from anonto.methods.registry import METHODS, method_of
+from anonto.methods.registry import method_of
 from anonto.plan import Plan, Step
 from anonto.table.candidates import candidates, listed_candidates
 from anonto.table.description import ColumnDescription
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from anonto.taxonomy.taxonomy import Taxonomy
 
 K = 10
-SEMANTIC_METHODS = ("rank-swap", "frequency-swap")
-"""For columns with an ontology, the preferred first; the last is always there."""
-PLAIN_METHODS = ("random-swap",)
-"""For columns without an ontology, or with over k records to a value: a window of k would mostly hold that again."""
-NUMERIC_METHODS = ("random-swap",)
+METHOD = "group-swap"
+"""For all quasi-identifiers together: the method whose 1/k is proved."""
+METHOD_FOR_FEW = "random-swap"
+"""For a table too small for two groups."""
 HEADING = """Proposed by `anonto init`: read it through, correct it, then mask with it.
-Roles: identifier (dropped), quasi-identifier (masked by a step below), confidential, other (released as they are).
-A swap among the next k records leaves most cells of a column with few values as they were: the evidence counts them."""
+Roles: identifier (dropped), quasi-identifier (masked by the step below), confidential, other (released as they are).
+The step exchanges cells inside groups of k or more records that are close in meaning: whoever knows these columns of
+everyone, and nothing else, is right about a record with a chance of 1/k at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,8 @@ def propose(
         numbers = known_intervals(present[name], known) if guess.kind == "numeric" else None
         own = _reasons_of_role(guess, described[name])
         reasons[name] = (*own, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
-    maskable = {name: one for name, one in described.items() if guesses[name].is_maskable}
-    company = {name: present[name].mean_company for name in maskable}
-    plan = Plan(MappingProxyType(described), _steps(maskable, company, opened.n_records), MappingProxyType({}), folder)
+    masked = [name for name, one in described.items() if one.role == "quasi-identifier" and guesses[name].is_maskable]
+    plan = Plan(MappingProxyType(described), _steps(masked, opened.n_records), MappingProxyType({}), folder)
     plan.check()
     return Proposal(plan, MappingProxyType(reasons))
 
@@ -147,28 +146,10 @@ def _reference(candidate: Candidate, folder: Path | None) -> str | Taxonomy:
 # ------------------------------------------------------------------------------------------------ steps
 
 
-def _steps(columns: Mapping[str, ColumnDescription], company: Mapping[str, float], n_records: int) -> tuple[Step, ...]:
-    """One step for each method that is chosen, over all quasi-identifiers it is chosen for."""
-    by_method: dict[str, list[str]] = {}
-    for name, description in columns.items():
-        if description.role == "quasi-identifier":
-            crowded = description.kind != "numeric" and company[name] > K
-            method = _first_there(PLAIN_METHODS) if crowded else preferred_method(description)
-            by_method.setdefault(method, []).append(name)
-    k = max(1, min(K, n_records - 1))
-    return tuple(Step(method_of(name, {"k": k} if _takes_k(name) else {}), tuple(of)) for name, of in by_method.items())
-
-
-def preferred_method(description: ColumnDescription) -> str:
-    """The best method there is for a column of its kind."""
-    if description.kind == "numeric":
-        return _first_there(NUMERIC_METHODS)
-    return _first_there(SEMANTIC_METHODS if description.ontologies else PLAIN_METHODS)
-
-
-def _first_there(methods: Sequence[str]) -> str:
-    return next(name for name in methods if name in METHODS)
-
-
-def _takes_k(method: str) -> bool:
-    return any(field.name == "k" for field in fields(METHODS[method]))  # type: ignore[arg-type]
+def _steps(columns: Sequence[str], n_records: int) -> tuple[Step, ...]:
+    """One step over all quasi-identifiers."""
+    if not columns:
+        return ()
+    k = min(K, n_records // 2)
+    method = method_of(METHOD, {"k": k}) if k > 1 else method_of(METHOD_FOR_FEW, {})
+    return (Step(method, tuple(columns)),)

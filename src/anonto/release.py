@@ -112,7 +112,8 @@ class MaskedColumn:
         missing_moved = isinstance(self.attribute, ExtendedAttribute)
         further = None if missing_moved else new_cells(self.prepared, self.attribute)
         if self.texts is None:
-            first = first_positions(self.before, self.attribute.counts.size if missing_moved else self.n_values)
+            n_present = int(self.before.max(initial=MISSING)) + 1 if missing_moved else self.n_values
+            first = first_positions(self.before, n_present)
             return Substitution(first if rows is None else rows[first], self.codes, further=further)
         codes = np.where(self.codes < self.n_values, self.codes, np.int32(MISSING)) if missing_moved else self.codes
         return Substitution(np.empty(0, dtype=np.int64), codes, self.texts, further)

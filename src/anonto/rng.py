@@ -75,6 +75,13 @@ def row_uniforms(key: np.uint64, rows: NDArray[np.int64], draw: int = 0) -> NDAr
     return uniforms
 
 
+def row_words(key: np.uint64, rows: NDArray[np.int64], name: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """For each row number two words of 64 random bits that depend on nothing else but the key and the name."""
+    named = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
+    words: tuple[NDArray[np.uint64], NDArray[np.uint64]] = rng_kernels.philox_words(key, rows, np.uint64(named))
+    return words
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedPermutations:
     """One permutation of 0 … size − 1 for each of several groups, computed element by element.

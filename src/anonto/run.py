@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,12 @@ from anonto.methods.row_masking import as_codes, moves_between
 from anonto.plan import Plan, plan_of
 from anonto.release import MaskedColumn, Release
 from anonto.rng import Seed, keyed_permutations, seed_of
+from anonto.table.attributes import NumericAttribute
 from anonto.table.door import Door
+from anonto.table.new_cells import settled
 from anonto.table.prepare import encode_described, opener, prepare, records_to_drop, with_missing_as_value
 from anonto.table.reading import read_table
-from anonto.table.records import distinct_records
+from anonto.table.records import distinct_records, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from anonto.methods.registry import RecordMethod, RowMethod
     from anonto.plan import Step
+    from anonto.table.attributes import Attribute
     from anonto.table.columns import Column, TextBatches
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener, PreparedColumn
@@ -68,16 +72,19 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     masked = {one.name: one for done in steps for one in done.columns}
     identifiers = tuple(name for name in door.names if chosen.description(name).role == "identifier")
     as_is = [name for name in door.names if name not in masked and name not in identifiers]
+    said = [_evidence(chosen, step, done) for step, done in zip(chosen.steps, steps, strict=True)]
     evidence = {
         "n_records": len(door) if rows is None else int(rows.size),
         "dropped_records": 0 if rows is None else len(door) - int(rows.size),
         "dropped_columns": list(identifiers),
         "released_as_is": as_is,
-        "steps": [_evidence(chosen, step, done) for step, done in zip(chosen.steps, steps, strict=True)],
+        "steps": said,
     }
     _warn_of_unmasked(chosen, as_is)
-    for one in masked.values():
-        _warn_if_unchanged(one)
+    for done, of_step in zip(steps, said, strict=True):
+        if not of_step["guarantee"]["proved"]:
+            for one in done.columns:
+                _warn_if_unchanged(one)
     return Release(
         evidence=evidence,
         plan=chosen,
@@ -105,7 +112,7 @@ def _read_in_stretches(plan: Plan) -> list[str]:
 
 
 def _require_columns(door: Door, plan: Plan) -> None:
-    for name in [*plan.columns, *plan.masked]:
+    for name in [*plan.columns, *plan.masked, *plan.also_needed]:
         if name not in door.names:
             raise MissingColumnError(name, door.names)
 
@@ -117,7 +124,7 @@ def _records_that_stay(
     looked_at = [
         name
         for name in names
-        if name in plan.masked or (name in plan.columns and _drops_or_refuses(plan.columns[name]))
+        if name in (*plan.masked, *plan.also_needed) or (name in plan.columns and _drops_or_refuses(plan.columns[name]))
         if plan.description(name).role != "identifier"
     ]
     columns = {name: encode_described(name, series(name), plan.description(name)) for name in looked_at}
@@ -148,15 +155,15 @@ def _masked(
 ) -> _Done:
     step = plan.steps[number]
     prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in step.columns]
-    if step.method.together:
-        return (
-            _masked_by_row(number, step.method, prepared, rows, texts, seed)
-            if getattr(step.method, "by_row", False)
-            else _masked_together(number, step.method, prepared, columns, texts, seed)
-        )
+    beside = [prepare(name, columns[name], plan.description(name), open_once) for name in step.also_needs]
+    method = step.method
+    if method.together:
+        if method.by_row:
+            return _masked_by_row(number, method, prepared, rows, texts, seed)
+        return _masked_together(number, method, prepared, beside, columns, texts, seed)
     done = []
     for one in prepared:
-        flows = step.method.fit(one.attribute, seed.stream("fit", number, one.name))
+        flows = method.fit(one.attribute, seed.stream("fit", number, one.name))
         permutations = keyed_permutations(seed, f"apply {number} {one.name}", flows.sizes)
         codes = one.column.codes
         done.append(
@@ -177,17 +184,21 @@ def _masked_together(
     number: int,
     method: RecordMethod,
     prepared: list[PreparedColumn],
+    beside: list[PreparedColumn],
     columns: Mapping[str, Column],
     texts: Mapping[str, pl.Series],
     seed: Seed,
 ) -> _Done:
-    """Mask several columns by whole records."""
+    """Mask several columns by whole records; the method may look at others beside them."""
     parts = [
-        with_missing_as_value(one, columns[one.name]) if method.moves_missing else (one.attribute, one.column.codes)
+        with_missing_as_value(one, columns[one.name])
+        if method.moves_missing
+        else (_with_settling(one), one.column.codes)
         for one in prepared
     ]
+    seen = [*parts, *((one.attribute, one.column.codes) for one in beside)]
     records, record_of = distinct_records(
-        [one.name for one in prepared], [attribute for attribute, _ in parts], [codes for _, codes in parts]
+        [one.name for one in (*prepared, *beside)], [attribute for attribute, _ in seen], [codes for _, codes in seen]
     )
     fitted = method.fit(records, seed.stream("fit", number))
     permutations = keyed_permutations(seed, f"apply {number}", fitted.flows.sizes)
@@ -204,7 +215,29 @@ def _masked_together(
         )
         for place, (one, (_, codes)) in enumerate(zip(prepared, parts, strict=True))
     ]
-    return _Done(done, fitted.facts)
+    equal = {"real_k": _real_k(done, columns)} if getattr(method, "makes_equal", False) else {}
+    return _Done(done, {**fitted.facts, **equal})
+
+
+def _with_settling(prepared: PreparedColumn) -> Attribute:
+    """A column's attribute, which knows what numbers the column can hold."""
+    attribute = prepared.attribute
+    if not isinstance(attribute, NumericAttribute):
+        return attribute
+    return replace(attribute, settle=partial(settled, prepared))
+
+
+def _real_k(done: Sequence[MaskedColumn], columns: Mapping[str, Column]) -> int:
+    """How many records are equal at least in all columns as they are released; cells that stay count as they are."""
+    cells = []
+    for one in done:
+        codes = one.codes
+        if one.prepared.n_unmatched:
+            _, as_they_are = with_missing_as_value(one.prepared, columns[one.name])
+            codes = np.where(codes >= 0, codes, as_they_are + np.int32(one.attribute.counts.size))
+        cells.append(codes)
+    _, record_of = distinct_rows(cells)
+    return int(np.bincount(record_of).min()) if record_of.size else 0
 
 
 def _masked_by_row(
@@ -223,7 +256,8 @@ def _masked_by_row(
     after = apply_by_row(masker, before, numbers, seed.key("apply", number))
     done = []
     for one, attribute, codes, released in zip(prepared, masker.attributes, before, after, strict=True):
-        new_attribute, new_codes = as_codes(attribute, codes, released)
+        is_numeric = isinstance(attribute, NumericAttribute)
+        new_attribute, new_codes = as_codes(attribute, codes, settled(one, released) if is_numeric else released)
         done.append(
             MaskedColumn(
                 prepared=one,
@@ -268,6 +302,7 @@ def _evidence(plan: Plan, step: Step, done: _Done) -> dict[str, Any]:
     left_out = tuple(
         name for name, one in plan.columns.items() if one.role == "quasi-identifier" and name not in step.columns
     )
+    unmatched = tuple(one.name for one in columns if one.prepared.n_unmatched)
     return {
         "method": step.method.name,
         "columns": list(step.columns),
@@ -280,7 +315,7 @@ def _evidence(plan: Plan, step: Step, done: _Done) -> dict[str, Any]:
         "rmse": {one.name: one.rmse() for one in columns},
         "farthest": {one.name: one.farthest() for one in columns},
         **done.facts,
-        "guarantee": step.method.guarantee(Setting(left_out=left_out, facts=done.facts)).to_dict(),
+        "guarantee": step.method.guarantee(Setting(left_out=left_out, unmatched=unmatched, facts=done.facts)).to_dict(),
     }
 
 

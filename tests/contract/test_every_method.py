@@ -20,10 +20,49 @@ from anonto.plan import Plan
 
 SEED = 1 << 100
 ILLNESSES = anonto.read_ontology("illnesses")
-EXAMPLES: dict[str, dict[str, Any]] = {"random-swap": {}, "frequency-swap": {"k": 3}}
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "random-swap": {},
+    "frequency-swap": {"k": 3},
+    "rank-swap-fixed": {"k": 3},
+    "rank-swap": {"k": 3},
+    "rank-swap-joint": {"k": 3},
+    "group-swap": {"k": 3},
+    "equi-depth-swap": {"k": 3},
+    "equi-width-swap": {"bins": 2},
+    "invariant-swap": {"rate": 0.7, "k": 5},
+    "microaggregate": {"k": 3},
+    "semantic-noise": {"noise_level": 0.3},
+    "semantic-noise-joint": {"noise_level": 0.3},
+    "taxonomy-exponential": {"epsilon": 2.0},
+}
 """Parameters to try each method with."""
 
 pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.AnontoWarning")
+
+
+RECORDS_NEEDED = {"group-swap": 3, "microaggregate": 3}
+"""Of the example; fewer are refused, because what the method promises would not hold."""
+
+
+WITHOUT_CHANCE = {"microaggregate"}
+"""Methods that draw nothing: with another seed only equal records change their places."""
+
+
+NEED_ONTOLOGY = {"semantic-noise", "semantic-noise-joint", "taxonomy-exponential"}
+"""Methods that replace a nominal value by a concept, and so refuse a nominal column without an ontology."""
+
+
+COLUMNS = {"taxonomy-exponential": ["illness"]}
+"""Columns to try a method with that does not mask columns of every kind."""
+
+
+def columns_for(method: str) -> list[str]:
+    return COLUMNS.get(method, ["illness", "age", "pain"])
+
+
+def moves_missing(method: str) -> bool:
+    """Whether missing cells change their rows like values."""
+    return getattr(METHODS[method], "moves_missing", False)
 
 
 def test_every_method_has_an_example() -> None:
@@ -57,7 +96,7 @@ def plan_for(method: str, columns: list[str] | None = None, **column_keys: Any) 
             "age": {"kind": "numeric"},
             "pain": {"kind": "ordinal", "order": ["low", "mid", "high"]},
         },
-        "steps": [{"method": method, "columns": columns or ["illness", "age", "pain"], **EXAMPLES[method]}],
+        "steps": [{"method": method, "columns": columns or columns_for(method), **EXAMPLES[method]}],
     }
 
 
@@ -65,12 +104,13 @@ def test_the_same_seed_gives_the_same_table_and_another_seed_another(method: str
     plan = plan_for(method)
     first, again, other = (anonto.mask(table(), plan, seed=seed).table for seed in (SEED, SEED, SEED + 1))
     assert first.equals(again)
-    assert not first.equals(other)
+    assert method in WITHOUT_CHANCE or not first.equals(other)
 
 
 def test_without_a_seed_no_two_releases_are_alike(method: str) -> None:
     plan = plan_for(method)
-    assert not anonto.mask(table(), plan).table.equals(anonto.mask(table(), plan).table)
+    alike = anonto.mask(table(), plan).table.equals(anonto.mask(table(), plan).table)
+    assert method in WITHOUT_CHANCE or not alike
 
 
 def test_the_input_is_left_untouched(method: str) -> None:
@@ -86,13 +126,15 @@ def test_chunks_change_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> 
     whole = anonto.mask(table(), plan, seed=SEED).table
     for size in (1, 7, 59):
         monkeypatch.setattr(local.apply_in_chunks, "__defaults__", (size,))
+        monkeypatch.setattr(local.apply_by_row, "__defaults__", (size,))
         assert anonto.mask(table(), plan, seed=SEED).table.equals(whole)
 
 
 def test_columns_that_the_plan_does_not_name_come_back_as_they_were(method: str) -> None:
     release = anonto.mask(table(), plan_for(method), seed=SEED)
     assert release.table["note"].equals(table()["note"])
-    assert release.evidence["released_as_is"] == ["note"]
+    as_is = [name for name in ("age", "pain") if name not in columns_for(method)]
+    assert release.evidence["released_as_is"] == [*as_is, "note"]
 
 
 def test_identifiers_are_dropped(method: str) -> None:
@@ -105,7 +147,9 @@ def test_missing_cells_are_kept_dropped_or_refused_by_policy(method: str) -> Non
     given = table()
     n_missing = given["illness"].null_count()
     kept = anonto.mask(given, plan_for(method, missing="keep"), seed=SEED)
-    assert kept.table["illness"].is_null().equals(given["illness"].is_null())
+    stays = kept.table["illness"].is_null().equals(given["illness"].is_null())
+    assert stays is not moves_missing(method)
+    assert kept.table["illness"].null_count() == n_missing
     assert kept.evidence["steps"][0]["missing"]["illness"] == n_missing
     dropped = anonto.mask(given, plan_for(method, missing="drop"), seed=SEED)
     assert dropped.table["illness"].null_count() == 0
@@ -117,14 +161,17 @@ def test_missing_cells_are_kept_dropped_or_refused_by_policy(method: str) -> Non
 def test_texts_that_mean_missing_stay_in_their_rows(method: str) -> None:
     given = table().with_columns(pl.col("illness").fill_null("?"))
     masked = anonto.mask(given, plan_for(method, na=["?"]), seed=SEED).table
-    assert (masked["illness"] == "?").equals(given["illness"] == "?")
+    stays = (masked["illness"] == "?").equals(given["illness"] == "?")
+    assert stays is not moves_missing(method)
+    assert (masked["illness"] == "?").sum() == (given["illness"] == "?").sum()
 
 
 def test_unmatched_cells_follow_their_policy(method: str) -> None:
     given = table().with_columns(pl.col("illness").fill_null("secret code"))
     odd = given["illness"] == "secret code"
     kept = anonto.mask(given, plan_for(method, unmatched="keep"), seed=SEED)
-    assert (kept.table["illness"] == "secret code").equals(odd)
+    assert (kept.table["illness"] == "secret code").equals(odd) is not moves_missing(method)
+    assert (kept.table["illness"] == "secret code").sum() == odd.sum()
     assert kept.evidence["steps"][0]["unmatched"]["illness"] == odd.sum()
     dropped = anonto.mask(given, plan_for(method, unmatched="drop"), seed=SEED)
     assert len(dropped.table) == len(given) - odd.sum()
@@ -173,8 +220,12 @@ def test_messages_never_carry_a_cell(method: str) -> None:
 
 
 def test_warnings_never_carry_a_cell(method: str) -> None:
-    given = pl.DataFrame({"secret": ["Jane Doe", "Joe Bloggs"], "other": ["Jim", "Jay"]})
+    given = pl.DataFrame({"secret": ["Jane Doe", "Joe Bloggs"] * 2, "other": ["Jim", "Jay"] * 2})
     plan = {"columns": {}, "steps": [{"method": method, "columns": ["secret"], **EXAMPLES[method]}]}
+    if method in NEED_ONTOLOGY:
+        with pytest.raises(InputError, match="needs column 'secret' to be nominal with one ontology"):
+            anonto.mask(given, plan, seed=5)
+        return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         anonto.mask(given, plan, seed=5)
@@ -184,11 +235,17 @@ def test_warnings_never_carry_a_cell(method: str) -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_tiny_tables_are_masked_without_complaint(method: str, n: int) -> None:
-    release = anonto.mask(table().head(n), plan_for(method, ["age", "pain"]), seed=SEED)
+    if 0 < n < RECORDS_NEEDED.get(method, 0):
+        with pytest.raises(InputError, match="choose a k of"):
+            anonto.mask(table().head(n), plan_for(method, ["age", "pain"]), seed=SEED)
+        return
+    given = table().drop_nulls() if method in COLUMNS else table()
+    release = anonto.mask(given.head(n), plan_for(method, COLUMNS.get(method, ["age", "pain"])), seed=SEED)
     assert len(release.table) == n
     assert release.evidence["n_records"] == n
 
 
+@pytest.mark.parametrize("method", sorted(set(EXAMPLES) - {"taxonomy-exponential"}))
 def test_one_distinct_value_stays_and_loses_nothing(method: str) -> None:
     given = pl.DataFrame({"illness": ["flu"] * 9})
     plan = {"columns": {"illness": {"ontology": ILLNESSES}}, "steps": plan_for(method, ["illness"])["steps"]}
@@ -203,17 +260,19 @@ def test_the_evidence_tells_the_truth(method: str) -> None:
     release = anonto.mask(given, plan_for(method), seed=SEED)
     step = release.evidence["steps"][0]
     masked = release.table
-    for name in ("illness", "age", "pain"):
+    for name in columns_for(method):
         same = (masked[name] == given[name]).sum()
         assert step["unchanged"][name] == same
-    records = pl.DataFrame([masked[name].eq_missing(given[name]).alias(name) for name in ("illness", "age", "pain")])
+    records = pl.DataFrame([masked[name].eq_missing(given[name]).alias(name) for name in columns_for(method)])
     assert step["unchanged_records"] == records.select(pl.all_horizontal(pl.all())).to_series().sum()
     pairs = zip(given["illness"], masked["illness"], strict=True)
-    squares = [ILLNESSES.distance(a, b) ** 2 for a, b in pairs if a is not None]
+    moved = [(a, b) for a, b in pairs if a is not None or moves_missing(method)]
+    squares = [(a != b) if None in (a, b) else ILLNESSES.distance(a, b) ** 2 for a, b in moved]
     assert step["rmse"]["illness"] == pytest.approx(np.sqrt(np.mean(squares)), abs=1e-12)
-    ages = (masked["age"] - given["age"]).to_numpy() / np.ptp(given["age"].to_numpy())
-    assert step["rmse"]["age"] == pytest.approx(np.sqrt(np.mean(ages**2)), abs=1e-12)
     assert step["guarantee"]["proved"] in (True, False)
+    if "age" in columns_for(method):
+        ages = (masked["age"] - given["age"]).to_numpy() / np.ptp(given["age"].to_numpy())
+        assert step["rmse"]["age"] == pytest.approx(np.sqrt(np.mean(ages**2)), abs=1e-12)
 
 
 def test_the_evidence_is_plain_json_and_has_no_seed(method: str) -> None:
@@ -236,6 +295,7 @@ def test_every_kind_of_table_gives_the_same_cells_and_its_own_kind_back(method: 
     assert arrow.to_pydict() == expected
 
 
+@pytest.mark.parametrize("method", [name for name in sorted(EXAMPLES) if "swap" in name])
 def test_swaps_keep_every_frequency(method: str) -> None:
     given = table()
     masked = anonto.mask(given, plan_for(method), seed=SEED).table

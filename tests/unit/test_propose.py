@@ -9,7 +9,7 @@ import pytest
 import anonto
 from anonto.errors import MissingFileError, NotAFolderError
 from anonto.plan import Plan
-from anonto.propose import Proposal, preferred_method, propose
+from anonto.propose import Proposal, propose
 from anonto.table.description import ColumnDescription
 
 LEVELS = "flu;infection;*\nmeasles;infection;*\nburn;injury;*\nfracture;injury;*\n"
@@ -67,7 +67,13 @@ def test_a_proposal_says_what_each_column_is(table: Path) -> None:
 def test_steps_mask_every_quasi_identifier_once_and_nothing_else(table: Path) -> None:
     steps = propose(table).plan.to_dict()["steps"]
     assert steps == [
-        {"method": "random-swap", "columns": ["age", "sex", "illness", "age band"]},
+        {
+            "method": "group-swap",
+            "columns": ["age", "sex", "illness", "age band"],
+            "k": 10,
+            "move": "apart",
+            "refine": True,
+        },
     ]
 
 
@@ -169,17 +175,6 @@ def test_a_folder_that_is_none_is_refused(frame: pl.DataFrame, tmp_path: Path) -
         propose(frame, folders=[tmp_path / "nowhere"])
 
 
-def test_a_semantic_method_is_preferred_as_soon_as_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_ontology = ColumnDescription(ontology="illnesses")
-    there = dict.fromkeys(("rank-swap", "frequency-swap", "random-swap"), object)
-    monkeypatch.setattr("anonto.propose.METHODS", there)
-    assert preferred_method(with_ontology) == "rank-swap"
-    assert preferred_method(ColumnDescription()) == "random-swap"
-    del there["rank-swap"]
-    assert preferred_method(with_ontology) == "frequency-swap"
-    assert preferred_method(ColumnDescription(kind="numeric")) == "random-swap"
-
-
 def test_a_column_of_recognised_codes_is_masked_whatever_its_name() -> None:
     codes = ["flu", "measles", "burn", "fracture"] * 10
     proposal = propose(pl.DataFrame({"x7": codes}), ontologies=["illnesses"])
@@ -188,15 +183,13 @@ def test_a_column_of_recognised_codes_is_masked_whatever_its_name() -> None:
     assert not any(reason.startswith("other:") for reason in proposal.reasons["x7"])
 
 
-def test_a_window_is_proposed_only_where_it_holds_other_values() -> None:
-    crowded = propose(
-        pl.DataFrame({"diagnosis": ["flu", "measles", "burn", "fracture"] * 30}), ontologies=["illnesses"]
-    )
-    assert [step.method.name for step in crowded.plan.steps] == ["random-swap"]
-    spread = propose(
-        pl.DataFrame({"diagnosis": list(anonto.read_ontology("illnesses").ids) * 2}), ontologies=["illnesses"]
-    )
-    assert [step.method.name for step in spread.plan.steps] == ["frequency-swap"]
+@pytest.mark.parametrize(
+    ("n", "method", "k"), [(3, "random-swap", None), (4, "group-swap", 2), (500, "group-swap", 10)]
+)
+def test_groups_are_proposed_as_large_as_the_table_allows(n: int, method: str, k: int | None) -> None:
+    codes = (["flu", "measles", "burn", "fracture"] * n)[:n]
+    (step,) = propose(pl.DataFrame({"diagnosis": codes}), ontologies=["illnesses"]).plan.to_dict()["steps"]
+    assert (step["method"], step.get("k")) == (method, k)
 
 
 def test_columns_of_names_are_identifiers_whatever_their_header() -> None:

@@ -41,8 +41,7 @@ COLUMNS: dict[str, Any] = {
     "charge": {"kind": "numeric", "role": "confidential"},
 }
 K = 10
-PROCEDURES_SHARE = 50
-"""Procedures have few distinct values: their window is one record in so many, or nearly all would stay as they are."""
+MASKED_COLUMNS = ["principal_dx", "secondary_dx", "procedure", "age", "sex", "region"]
 
 
 def demo(
@@ -115,19 +114,12 @@ def _write_inputs(folder: Path, records: int, seed: int, icd: Taxonomy, *, force
     ):
         csv.writer(file, lineterminator="\n").writerows([("id", "parent", "label"), *procedure_taxonomy()])
     with written_beside(folder / PLAN, force=force) as beside:
-        beside.write_text(Plan.from_dict(_plan(records)).to_toml(COMMENTS), encoding="utf-8")
+        beside.write_text(Plan.from_dict(_plan()).to_toml(COMMENTS), encoding="utf-8")
     return table
 
 
-def _plan(records: int) -> dict[str, Any]:
-    return {
-        "columns": COLUMNS,
-        "steps": [
-            {"method": "frequency-swap", "columns": ["principal_dx", "secondary_dx"], "k": K},
-            {"method": "frequency-swap", "columns": ["procedure"], "k": max(K, records // PROCEDURES_SHARE)},
-            {"method": "random-swap", "columns": ["age", "sex", "region"]},
-        ],
-    }
+def _plan() -> dict[str, Any]:
+    return {"columns": COLUMNS, "steps": [{"method": "group-swap", "columns": MASKED_COLUMNS, "k": K}]}
 
 
 def _mask_seed(seed: int) -> int:

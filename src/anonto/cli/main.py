@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from anonto.cli.assess import assess
 from anonto.cli.demo import demo
 from anonto.cli.init import init
 from anonto.cli.mask import mask
@@ -20,6 +21,7 @@ from anonto.cli.match import match
 from anonto.cli.ontology import ontologies, ontology
 from anonto.cli.profile import profile
 from anonto.cli.show import say_error, say_warning
+from anonto.cli.widths import widths
 
 STOPPED = 130
 """The exit code with which typer answers Ctrl-C."""
@@ -39,6 +41,8 @@ app.command()(ontologies)
 app.command()(match)
 app.command()(profile)
 app.command()(mask)
+app.command()(assess)
+app.command()(widths)
 
 
 def _show_version(asked: bool) -> None:

@@ -15,6 +15,8 @@ class Setting:
 
     left_out: tuple[str, ...] = ()
     """Quasi-identifiers that the step does not name."""
+    unmatched: tuple[str, ...] = ()
+    """Columns of the step with cells that have no concept and stay as they are."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What fit found of the records."""
 

@@ -6,8 +6,19 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError
+from anonto.methods.equi_depth_swap import EquiDepthSwap
+from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.frequency_swap import FrequencySwap
+from anonto.methods.group_swap import GroupSwap
+from anonto.methods.invariant_swap import InvariantSwap
+from anonto.methods.microaggregate import Microaggregate
 from anonto.methods.random_swap import RandomSwap
+from anonto.methods.rank_swap import RankSwap
+from anonto.methods.rank_swap_fixed import RankSwapFixed
+from anonto.methods.rank_swap_joint import RankSwapJoint
+from anonto.methods.semantic_noise import SemanticNoise
+from anonto.methods.semantic_noise_joint import SemanticNoiseJoint
+from anonto.methods.taxonomy_exponential import TaxonomyExponential
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,6 +28,7 @@ if TYPE_CHECKING:
     from anonto.methods.flows import Flows
     from anonto.methods.guarantee import Guarantee, Setting
     from anonto.methods.record_flows import RecordFlows
+    from anonto.methods.row_masking import RowMasker
     from anonto.table.attributes import Attribute
     from anonto.table.records import Records
 
@@ -41,6 +53,7 @@ class RecordMethod(Protocol):
 
     name: ClassVar[str]
     together: ClassVar[Literal[True]]
+    by_row: ClassVar[Literal[False]]
     moves_missing: ClassVar[bool]
     """Whether missing cells are moved like values: they then are a value of their own, with a code, at distance 1."""
 
@@ -53,9 +66,42 @@ class RecordMethod(Protocol):
         ...
 
 
-Method = ColumnMethod | RecordMethod
+class RowMethod(Protocol):
+    """A method that looks at all its columns, and then draws for each row."""
 
-METHODS: Mapping[str, type[Method]] = {method.name: method for method in (RandomSwap, FrequencySwap)}
+    name: ClassVar[str]
+    together: ClassVar[Literal[True]]
+    by_row: ClassVar[Literal[True]]
+
+    def fit(self, records: Records, rng: np.random.Generator) -> RowMasker:
+        """From the distinct records and their counts to what masks rows."""
+        ...
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """What the method promises."""
+        ...
+
+
+Method = ColumnMethod | RecordMethod | RowMethod
+
+METHODS: Mapping[str, type[Method]] = {
+    method.name: method
+    for method in (
+        RandomSwap,
+        FrequencySwap,
+        RankSwapFixed,
+        RankSwap,
+        GroupSwap,
+        RankSwapJoint,
+        EquiDepthSwap,
+        EquiWidthSwap,
+        InvariantSwap,
+        Microaggregate,
+        SemanticNoise,
+        SemanticNoiseJoint,
+        TaxonomyExponential,
+    )
+}
 
 
 def method_of(name: object, parameters: Mapping[str, Any]) -> Method:

@@ -71,11 +71,12 @@ def moves_between(before: Codes, after: Codes) -> Moves:
 
 
 def as_codes(attribute: Attribute, before: Codes, released: Codes | Floats) -> tuple[Attribute, Codes]:
-    """Released codes as they are; released numbers as codes of a column with them behind its own; −1 stays −1."""
+    """Released codes as they are; released numbers as codes of a column with new ones behind its own; −1 stays −1."""
     if not isinstance(attribute, NumericAttribute):
         return attribute, released.astype(np.int32, copy=False)
     present = before >= 0
-    distinct, place = np.unique(released[present], return_inverse=True)
+    extended, new_codes = attribute.codes_of(released[present].astype(np.float64, copy=False))
     codes = np.full(before.size, -1, dtype=np.int32)
-    codes[present] = attribute.numbers.size + place
-    return attribute.with_numbers(distinct), codes
+    same = attribute.numbers[before[present]] == released[present]
+    codes[present] = np.where(same, before[present], new_codes)
+    return extended, codes

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import AllMissingError, MissingColumnError, ParameterError, UnknownKeyError
+from anonto.stats.pair_variance import SCALES, numbers_in_pair_units, weight_of_pairs
 from anonto.table.attributes import NumericAttribute, TextAttribute
 from anonto.table.columns import require_equal_lengths
 from anonto.table.description import ColumnDescription
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-SCALES = ("mean", "paper")
 PLAN_KEYS = ("columns", "steps", "table")
 
 
@@ -148,18 +148,6 @@ def _part(prepared: PreparedColumn, scale: str) -> _Line | _Pairs:
         raise ParameterError(f"ontology of column {prepared.name!r}", "given for a nominal column", None)
     codes = prepared.column.codes
     if isinstance(attribute, NumericAttribute):
-        return _Line(_scaled(attribute.numbers, codes))
-    pairs, counts = attribute.distances(), attribute.counts
-    n = int(counts.sum())
-    marginality_variance = float(counts @ pairs @ counts) / n
-    variance = marginality_variance if scale == "paper" else marginality_variance / max(n - 1, 1)
-    return _Pairs(codes, pairs / variance if variance > 0 else np.zeros_like(pairs))
-
-
-def _scaled(numbers: Floats, codes: NDArray[np.int32]) -> Floats:
-    """The number of each record, so that half the squared difference is in units of the variance; 0 where missing."""
-    largest = float(np.abs(numbers).max())
-    units = np.append(numbers / largest if largest > 0 else numbers, 0.0)[codes]
-    present = units[codes >= 0]
-    variance = float(np.var(present, ddof=1)) if present.size > 1 else 0.0
-    return np.asarray(units / np.sqrt(2.0 * variance) if variance > 0 else np.zeros_like(units))
+        return _Line(np.append(numbers_in_pair_units(attribute.numbers, attribute.counts), 0.0)[codes])
+    pairs = attribute.distances()
+    return _Pairs(codes, pairs * weight_of_pairs(pairs, attribute.counts, scale))

@@ -17,7 +17,7 @@ from anonto.taxonomy.matrix import distance_matrix, weighted_sums
 from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +51,13 @@ class Attribute(Protocol):
         """Some distinct values, a row each, to all distinct values."""
         ...
 
+    def distance_tables(self) -> Callable[[Codes, Codes], Floats]:
+        """A function from some distinct values, a row each, and others to their distances.
+
+        What all its tables have in common is found once.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NominalAttribute:
@@ -66,6 +73,8 @@ class NominalAttribute:
     """The taxonomy in which distances are measured; the whole ontology for measures of ancestor sets."""
     measure: str
     information_content: str
+    root: str = "ontology"
+    """The policy that chose the domain."""
 
     @property
     def n_records(self) -> int:
@@ -98,6 +107,11 @@ class NominalAttribute:
         """Some distinct values, a row each, to all distinct values."""
         numbers = self._numbers()
         return distance_matrix(self.space, numbers[codes], numbers, self.measure, **self._content())
+
+    def distance_tables(self) -> Callable[[Codes, Codes], Floats]:
+        """A function from some distinct values, a row each, and others to their distances."""
+        numbers, content = self._numbers(), self._content()
+        return lambda a, b: distance_matrix(self.space, numbers[a], numbers[b], self.measure, **content)
 
     def mean_distances(self) -> Floats:
         """For each distinct value its mean distance to the records."""
@@ -163,6 +177,11 @@ class MeanAttribute:
         """Some distinct values, a row each, to all distinct values."""
         return np.asarray(np.mean([part.distances_from(codes) for part in self.parts], axis=0))
 
+    def distance_tables(self) -> Callable[[Codes, Codes], Floats]:
+        """A function from some distinct values, a row each, and others to their distances."""
+        tables = [part.distance_tables() for part in self.parts]
+        return lambda a, b: np.asarray(np.mean([table(a, b) for table in tables], axis=0))
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class NumericAttribute:
@@ -172,11 +191,24 @@ class NumericAttribute:
     counts: NDArray[np.int64]
     extent: float | None = None
     """What differences are divided by; None for the range of the numbers."""
+    settle: Callable[[Floats], Floats] | None = None
+    """Brings new numbers to what the column can hold, as whole numbers; None where it can hold any."""
 
     def with_numbers(self, further: Floats) -> NumericAttribute:
         """This attribute with numbers that no record has behind its own, on the same scale."""
         counts = np.concatenate([self.counts, np.zeros(further.size, dtype=np.int64)])
         return NumericAttribute(np.concatenate([self.numbers, further]), counts, self.scale)
+
+    def codes_of(self, numbers: Floats) -> tuple[NumericAttribute, NDArray[np.int32]]:
+        """The codes of some numbers, and this attribute with those that no value has behind its own."""
+        distinct, place = np.unique(numbers, return_inverse=True)
+        own, first = np.unique(self.numbers, return_index=True)
+        nearest = np.minimum(np.searchsorted(own, distinct), own.size - 1)
+        known = own[nearest] == distinct if own.size else np.zeros(distinct.size, dtype=np.bool_)
+        code_of = np.empty(distinct.size, dtype=np.int32)
+        code_of[known] = first[nearest[known]]
+        code_of[~known] = self.numbers.size + np.arange(np.count_nonzero(~known))
+        return self.with_numbers(distinct[~known]), code_of[place]
 
     @property
     def scale(self) -> float:
@@ -196,6 +228,10 @@ class NumericAttribute:
     def distances_from(self, codes: Codes) -> Floats:
         """Some distinct values, a row each, to all distinct values."""
         return self._scaled(np.subtract.outer(self.numbers[codes], self.numbers))
+
+    def distance_tables(self) -> Callable[[Codes, Codes], Floats]:
+        """A function from some distinct values, a row each, and others to their distances."""
+        return lambda a, b: self._scaled(np.subtract.outer(self.numbers[a], self.numbers[b]))
 
     def _scaled(self, differences: Floats) -> Floats:
         scale = self.scale
@@ -219,6 +255,10 @@ class TextAttribute:
     def distances_from(self, codes: Codes) -> Floats:
         """Some distinct values, a row each, to all distinct values."""
         return np.not_equal.outer(codes, np.arange(self.counts.size)).astype(np.float64)
+
+    def distance_tables(self) -> Callable[[Codes, Codes], Floats]:
+        """A function from some distinct values, a row each, and others to their distances."""
+        return lambda a, b: np.not_equal.outer(a, b).astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -256,6 +296,18 @@ class ExtendedAttribute:
         out[known, :n_known] = self.base.distances_from(codes[known])
         return out
 
+    def distance_tables(self) -> Callable[[Codes, Codes], Floats]:
+        """A function from some distinct values, a row each, and others to their distances."""
+        n_known, of_known = self.base.counts.size, self.base.distance_tables()
+
+        def table(a: Codes, b: Codes) -> Floats:
+            out = np.not_equal.outer(a, b).astype(np.float64)
+            rows, columns = np.flatnonzero(a < n_known), np.flatnonzero(b < n_known)
+            out[np.ix_(rows, columns)] = of_known(a[rows], b[columns])
+            return out
+
+        return table
+
 
 ROWS_AT_ONCE = 1024
 
@@ -286,4 +338,4 @@ def nominal_attribute(
         raise UnmatchedValuesError([column.values[n] for n in unmatched], cells, taxonomy.name, name)
     domain = taxonomy.rooted(root, placed)
     space = taxonomy if measure in OF_THE_WHOLE_ONTOLOGY else domain
-    return NominalAttribute(column, placed, counts, domain, space, measure, information_content)
+    return NominalAttribute(column, placed, counts, domain, space, measure, information_content, root)

@@ -162,7 +162,7 @@ class Door:
     def _arrow(self, columns: Mapping[str, Any]) -> Any:
         import pyarrow as pa
 
-        fields = [self.table.schema.field(self.names.index(name)) for name in columns]
+        fields = [self.table.schema.field(self.names.index(name)).with_type(one.type) for name, one in columns.items()]
         return pa.table(list(columns.values()), schema=pa.schema(fields, self.table.schema.metadata))
 
 
@@ -176,7 +176,9 @@ def _longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
         wider = pl.Enum(pl.concat([dtype.categories, spelt]).unique(maintain_order=True))
         return pl.concat([values.cast(wider), spelt.cast(wider)])
     cells = further.spelt() if dtype in (pl.String, pl.Categorical) else pl.Series(further.plain())
-    return pl.concat([values, cells.cast(dtype).alias(values.name)])
+    cells = cells.alias(values.name)
+    fitting = cells.cast(dtype, strict=False)
+    return pl.concat([values.cast(cells.dtype), cells] if fitting.null_count() else [values, fitting])
 
 
 def _longer_pandas(column: Any, further: NewCells) -> Any:
@@ -187,10 +189,20 @@ def _longer_pandas(column: Any, further: NewCells) -> Any:
         column = column.cat.add_categories([cell for cell in dict.fromkeys(plain) if cell not in column.cat.categories])
         cells = pd.Series(pd.Categorical(plain, dtype=column.dtype))
     elif pd.api.types.is_numeric_dtype(column.dtype):
-        cells = pd.Series(further.plain()).astype(column.dtype)
+        cells = _fitting(pd.Series(further.plain()), column.dtype)
     else:
         cells = pd.Series(_in_the_kind_of(column, further), dtype=column.dtype)
     return pd.concat([column, cells])
+
+
+def _fitting(cells: Any, dtype: Any) -> Any:
+    """Cells in the type of a column if that can hold them: pandas itself lets them overflow; else as they are."""
+    try:
+        fitting = cells.astype(dtype)
+    except (TypeError, ValueError, OverflowError):
+        return cells
+    overflowed = dtype.kind in "iu" and not (fitting.astype(cells.dtype) == cells).all()
+    return cells if overflowed else fitting
 
 
 def _in_the_kind_of(column: Any, further: NewCells) -> list[Any]:
@@ -208,7 +220,11 @@ def _longer_arrow(column: Any, further: NewCells) -> Any:
     value_type = dtype.value_type if dictionary else dtype
     is_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
     is_text = is_text or pa.types.is_string_view(value_type)
-    cells = pa.array(further.spelt().to_list() if is_text else further.plain()).cast(value_type)
+    cells = pa.array(further.spelt().to_list() if is_text else further.plain())
+    try:
+        cells = cells.cast(value_type)
+    except pa.ArrowInvalid:
+        column, dtype, dictionary = column.cast(cells.type), cells.type, False
     chunks = [*column.chunks, cells.dictionary_encode().cast(dtype) if dictionary else cells]
     return pa.chunked_array(chunks, type=dtype)
 

@@ -69,8 +69,16 @@ def new_cells(prepared: PreparedColumn, attribute: Attribute) -> NewCells | None
     if isinstance(attribute, MeanAttribute):
         attribute = attribute.parts[0]
     if isinstance(attribute, NominalAttribute):
-        return NewCells(texts=_spelt(attribute, prepared.column.values))
+        return NewCells(texts=spelt_further(attribute, prepared.column.values))
     raise InternalError("A column without an ontology has no new values.")
+
+
+def settled(prepared: PreparedColumn, numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers as their column can hold them: with its decimals, or ranks that it has; and no 0 has a sign."""
+    if prepared.description.kind == "ordinal":
+        return np.clip(np.rint(numbers), 0, len(prepared.description.order) - 1)
+    own = prepared.column.values
+    return np.asarray(np.round(numbers, _most_decimals(own, has_comma=_has_decimal_comma(own))) + 0.0)
 
 
 def _ranks(ranks: NDArray[np.float64], order: Sequence[str]) -> tuple[str, ...]:
@@ -78,9 +86,17 @@ def _ranks(ranks: NDArray[np.float64], order: Sequence[str]) -> tuple[str, ...]:
     return tuple(order[rank] for rank in nearest.tolist())
 
 
+def _has_decimal_comma(own: Sequence[str]) -> bool:
+    return any("," in text for text in own) and not any("." in text for text in own)
+
+
+def _most_decimals(own: Sequence[str], *, has_comma: bool) -> int:
+    return max((_decimals(text.replace(",", ".") if has_comma else text) for text in own), default=0)
+
+
 def _numbers(further: NDArray[np.float64], own: Sequence[str]) -> NewCells:
-    has_comma = any("," in text for text in own) and not any("." in text for text in own)
-    decimals = max((_decimals(text.replace(",", ".") if has_comma else text) for text in own), default=0)
+    has_comma = _has_decimal_comma(own)
+    decimals = _most_decimals(own, has_comma=has_comma)
     rounded = np.round(further, decimals)
     whole = decimals == 0 and bool((np.abs(rounded) < 2.0**53).all())
     return NewCells(numbers=rounded, are_whole=whole, has_decimal_comma=has_comma)
@@ -94,7 +110,8 @@ def _decimals(text: str) -> int:
     return min(MOST_DECIMALS, max(0, len(behind) - shift))
 
 
-def _spelt(attribute: NominalAttribute, own: Sequence[str]) -> tuple[str, ...]:
+def spelt_further(attribute: NominalAttribute, own: Sequence[str]) -> tuple[str, ...]:
+    """The concepts of an attribute behind those of its own values, spelt as most of these are."""
     taxonomy = attribute.space
     spellings: dict[str, Callable[[str], str]] = {
         "id": lambda concept: concept,

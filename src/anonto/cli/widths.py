@@ -1,0 +1,180 @@
+"""``anonto widths``: which widths equi-width swapping can take, and what somebody can tell who knows the width."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anonto.cli.ontology import JsonOption
+from anonto.cli.show import show_facts, show_json, show_table, working
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anonto.plan import Plan
+    from anonto.table.records import Records
+    from anonto.table.table import Table
+
+SHOWN = 20
+
+
+def widths(
+    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, Excel, SPSS, Stata or SAS file.")],
+    *,
+    plan: Annotated[
+        Path,
+        typer.Option("--plan", "-p", help="Its equi-width-swap and invariant-swap steps, or its numeric columns."),
+    ],
+    degree: Annotated[
+        int | None, typer.Option("--degree", help="Also find the width that makes about this many bins.")
+    ] = None,
+    merge_singletons: Annotated[
+        bool, typer.Option("--merge-singletons", help="Count a bin with one record as part of the nearest bin.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which widths the numeric columns of a step can take, and what each one discloses.
+
+    Without a step that has a width, the numeric quasi-identifiers are looked at together.
+
+    Example: `anonto widths discharges.csv --plan plan.toml`
+    """
+    from anonto.methods.widths import partition_of, valid_widths, width_for_degree
+    from anonto.plan import plan_of
+    from anonto.table.reading import read_table
+
+    found = []
+    with working("Trying widths"):
+        chosen = plan_of(plan)
+        read = read_table(table, **chosen.table)
+        for step, columns, given in _wanted(chosen):
+            records = _records(read, chosen, columns)
+            one: dict[str, Any] = {"step": step, "n_records": records.n_rows}
+            if given:
+                one["given"] = {**given, **partition_of(records, **given)}
+            one |= valid_widths(records, **given, merge_singletons=merge_singletons).to_dict()
+            if degree is not None:
+                one["wanted_degree"] = degree
+                one["closest"] = width_for_degree(records, degree, **given).to_dict()
+            found.append(one)
+    if as_json:
+        show_json({"steps": found})
+        return
+    for one in found:
+        _show(one)
+
+
+def _wanted(plan: Plan) -> Iterator[tuple[int | None, tuple[str, ...], dict[str, Any]]]:
+    """Steps with a width: their number, columns and width; without any, the numeric quasi-identifiers."""
+    from anonto.errors import PlanError
+
+    with_width = [
+        (number, step.columns, given)
+        for number, step in enumerate(plan.steps, start=1)
+        if step.method.name in {"equi-width-swap", "invariant-swap"}
+        if (given := _width_of(step.method))
+    ]
+    if with_width:
+        yield from with_width
+        return
+    numeric = [name for name, one in plan.columns.items() if one.kind == "numeric" and one.role == "quasi-identifier"]
+    if not numeric:
+        raise PlanError(
+            "The plan has no step with a width and no numeric quasi-identifier",
+            "add a step with method = 'equi-width-swap', or declare a column numeric",
+        )
+    yield None, tuple(numeric), {}
+
+
+def _width_of(method: Any) -> dict[str, Any]:
+    from anonto.methods.registry import parameters_of
+
+    return {name: value for name, value in parameters_of(method).items() if name in {"width", "bins"}}
+
+
+def _records(table: Table, plan: Plan, names: tuple[str, ...]) -> Records:
+    """The distinct records of some columns, without those that a policy drops."""
+    import numpy as np
+
+    from anonto.table.prepare import encode_described, opener, prepare, records_to_drop
+    from anonto.table.records import distinct_records
+
+    open_once = opener(plan.folder)
+    others = [name for name, one in plan.columns.items() if one.missing != "keep" or one.unmatched == "drop"]
+    looked_at = dict.fromkeys([*names, *(name for name in others if plan.description(name).role != "identifier")])
+    columns, drops = {}, []
+    for name in looked_at:
+        description = plan.description(name)
+        columns[name] = encode_described(name, table.column(name), description)
+        dropped = records_to_drop(columns[name], description, open_once)
+        drops += [] if dropped is None else [dropped]
+    if drops:
+        stays = ~np.logical_or.reduce(drops)
+        columns = {name: columns[name].kept(stays) for name in names}
+    prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in names]
+    return distinct_records(names, [one.attribute for one in prepared], [one.column.codes for one in prepared])[0]
+
+
+# ------------------------------------------------------------------------------------------------ on the terminal
+
+
+def _show(found: dict[str, Any]) -> None:
+    which = "The numeric quasi-identifiers" if found["step"] is None else f"Step {found['step']}"
+    names = found["columns"]
+    facts = [
+        ("records", f"{found['n_records']:,}"),
+        *([("other columns", f"{', '.join(found['others'])}: cut as the plan says")] if found["others"] else []),
+        ("widest", _widths(names, found["upper_bounds"])),
+        ("narrowest", _widths(names, found["lower_bounds"])),
+        ("partitionings", f"{found['q']:,} that differ in their smallest bin"),
+    ]
+    if found["refused"]:
+        refused = found["refused"]
+        alone = f"{refused['singletons']:,} of {refused['degree']:,} bins have one record"
+        facts.append(("first refused", f"{refused['bins']:,} bins a column: {alone}"))
+    if "given" in found:
+        facts.append(("of the plan", _of_plan(found["given"])))
+    if "closest" in found:
+        closest = found["closest"]
+        made = f"{closest['degree']:,} bins for the {found['wanted_degree']:,} wanted"
+        facts.append(
+            ("for the degree", f"{closest['bins']:,} bins a column ({_widths(names, closest['widths'])}): {made}")
+        )
+    facts += [
+        ("width a secret", f"{found['disclosure_if_unknown']:.4f} disclosed on average, as the paper counts it"),
+        ("Lemma 2, Lemma 1", f"{found['lemma_2']:.4f} with bins of equal width, {found['lemma_1']:.4f} of equal depth"),
+    ]
+    show_facts(f"{which}: {', '.join(names)}", facts)
+    partitionings = found["partitionings"]
+    show_table(
+        [
+            "bins a column",
+            *(f"width of {name}" for name in names),
+            "bins with records",
+            "smallest",
+            "disclosed if known",
+        ],
+        [
+            [
+                f"{one['bins']:,}",
+                *(f"{width:.4g}" for width in one["widths"]),
+                f"{one['degree']:,}",
+                f"{one['smallest_bin']:,}",
+                f"{one['disclosure']:.4f}",
+            ]
+            for one in partitionings[:SHOWN]
+        ],
+    )
+    if len(partitionings) > SHOWN:
+        typer.echo(f"… and {len(partitionings) - SHOWN:,} narrower ones; see all with --json.")
+
+
+def _widths(names: list[str], sizes: list[float]) -> str:
+    return ", ".join(f"{name} {size:.4g}" for name, size in zip(names, sizes, strict=True))
+
+
+def _of_plan(given: dict[str, Any]) -> str:
+    alone = f"{given['singletons']:,} with one record, the smallest with {given['smallest_bin']:,}"
+    return f"{given['degree']:,} bins, {alone}; {given['disclosure']:.4f} disclosed if the width is known"

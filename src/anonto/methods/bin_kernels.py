@@ -1,0 +1,220 @@
+"""Compiled loops of swapping inside bins: grids, rows by bin, exchanges, and flows of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Whole = int | np.integer[Any]
+
+STEPS = 1e12
+"""A grid's lines count as reached from one part in this many before them."""
+
+
+# ------------------------------------------------------------------------------------------------ grids
+
+
+@njit(cache=True, nogil=True)
+def grid(numbers: Floats, low: float, width: float, last: Whole) -> Longs:
+    """For each number its place on a grid from ``low`` on; the last place takes what lies behind it too.
+
+    A number that a rounding error of 10⁻¹² keeps below a line of the grid counts as on it.
+    """
+    places = np.empty(numbers.size, np.int64)
+    for i in range(numbers.size):
+        steps = (numbers[i] - low) / width
+        place = np.floor(steps)
+        if steps - place > 1 - 1 / STEPS:
+            place += 1.0
+        places[i] = min(np.int64(place), last)
+    return places
+
+
+@njit(cache=True, nogil=True)
+def combined(codes: Ints, places: Ints, begins: Longs, n_places: Longs) -> Longs:
+    """For each record one number for its places in all columns; without any value it is 0.
+
+    Args:
+        codes: Records × columns.
+        places: The place of each code, column after column.
+        begins: Where each column begins there.
+        n_places: How many places each column has, the one for no value included.
+    """
+    keys = np.empty(codes.shape[0], np.int64)
+    for i in range(codes.shape[0]):
+        key = np.int64(0)
+        for c in range(codes.shape[1]):
+            key *= n_places[c]
+            if codes[i, c] >= 0:
+                key += places[begins[c] + codes[i, c]] + 1
+        keys[i] = key
+    return keys
+
+
+@njit(cache=True, nogil=True)
+def rows_by_bin(bins: Longs, counts: Longs, n_bins: Whole) -> tuple[Ints, Longs]:
+    """The record of each row, bin after bin, and where each bin with rows begins; bin 0 takes no part."""
+    ends = np.zeros(n_bins + 1, np.int64)
+    for record in range(bins.size):
+        if bins[record] > 0:
+            ends[bins[record] + 1] += counts[record]
+    offsets = np.zeros(n_bins + 1, np.int64)
+    used = 0
+    for one in range(1, n_bins):
+        if ends[one + 1] > 0:
+            used += 1
+            offsets[used] = offsets[used - 1] + ends[one + 1]
+        ends[one + 1] += ends[one]
+    members = np.empty(ends[n_bins], np.int32)
+    for record in range(bins.size):
+        if bins[record] > 0:
+            at = ends[bins[record]]
+            for row in range(at, at + counts[record]):
+                members[row] = record
+            ends[bins[record]] = at + counts[record]
+    return members, offsets[: used + 1].copy()
+
+
+# ------------------------------------------------------------------------------------------------ exchanges inside bins
+
+
+@njit(cache=True, nogil=True)
+def _shuffle(members: Ints, start: Whole, end: Whole, generator: np.random.Generator) -> None:
+    """Put a stretch of rows in random order (Fisher and Yates)."""
+    for i in range(end - 1, start, -1):
+        j = generator.integers(start, i + 1)
+        members[i], members[j] = members[j], members[i]
+
+
+@njit(cache=True, nogil=True)
+def exchange_pairs(members: Ints, offsets: Longs, cycle: bool, generator: np.random.Generator) -> tuple[Ints, Ints]:
+    """Random pairs of rows of each bin exchange their records.
+
+    Of an odd number one row stays or, with ``cycle``, the last three pass theirs on in a circle. The members are put in
+    random order inside their bins.
+
+    Returns the record that each row takes, and the records that found no partner.
+    """
+    taken = np.empty(members.size, np.int32)
+    alone = np.empty(offsets.size - 1, np.int32)
+    n_alone = 0
+    for one in range(offsets.size - 1):
+        start, end = offsets[one], offsets[one + 1]
+        _shuffle(members, start, end, generator)
+        if (end - start) % 2 == 1:
+            end -= 1
+            if cycle and end - start >= 2:
+                end -= 2
+                taken[end], taken[end + 1], taken[end + 2] = members[end + 1], members[end + 2], members[end]
+            else:
+                taken[end] = members[end]
+                alone[n_alone] = members[end]
+                n_alone += 1
+        for row in range(start, end, 2):
+            taken[row], taken[row + 1] = members[row + 1], members[row]
+    return taken, alone[:n_alone]
+
+
+@njit(cache=True, nogil=True)
+def permute_selected(members: Ints, offsets: Longs, rate: float, generator: np.random.Generator) -> tuple[Ints, Ints]:
+    """Rows of each bin, selected with a probability each, take each other's records in a uniform permutation.
+
+    The members are put in another order inside their bins. Returns the record that each row takes, and the records of
+    the rows that were not selected or were alone in their bin.
+    """
+    taken = members.copy()
+    alone = np.empty(members.size, np.int32)
+    n_alone = 0
+    for one in range(offsets.size - 1):
+        start, end = offsets[one], offsets[one + 1]
+        middle = start
+        for row in range(start, end):
+            if generator.random() < rate:
+                members[row], members[middle] = members[middle], members[row]
+                middle += 1
+        taken[start:end] = members[start:end]
+        _shuffle(taken, start, middle, generator)
+        if middle - start == 1:
+            middle = start
+        alone[n_alone : n_alone + end - middle] = members[middle:end]
+        n_alone += end - middle
+    return taken, alone[:n_alone]
+
+
+@njit(cache=True, nogil=True)
+def largest_mixed(members: Ints, offsets: Longs) -> Whole:
+    """The size of the largest bin that holds two different records; 0 for none."""
+    largest = np.int64(0)
+    for one in range(offsets.size - 1):
+        start, end = offsets[one], offsets[one + 1]
+        if end - start <= largest:
+            continue
+        for row in range(start + 1, end):
+            if members[row] != members[start]:
+                largest = end - start
+                break
+    return largest
+
+
+# ------------------------------------------------------------------------------------------------ flows
+
+
+@njit(cache=True, nogil=True)
+def flows_of_rows(sources: Ints, targets: Ints, counts: Longs) -> tuple[Longs, Ints, Longs]:
+    """What the rows of each record become: offsets, targets and ends of flows.
+
+    Every record must be a target as often as a source; rows that are not given stay. Rows are dealt out to their
+    targets and from there to their sources, so that the targets of a source stand in order without being compared.
+    """
+    n = counts.size
+    if n == 0 or counts.max() == 1:
+        only = np.arange(n).astype(np.int32)
+        for row in range(sources.size):
+            only[sources[row]] = targets[row]
+        return np.arange(n + 1), only, np.ones(n, np.int64)
+    begins = np.zeros(n + 1, np.int64)
+    staying = counts.copy()
+    for row in range(sources.size):
+        staying[sources[row]] -= 1
+    for record in range(n):
+        begins[record + 1] = begins[record] + counts[record]
+    places = begins[:-1].copy()
+    sources_of = np.empty(begins[n], np.int32)
+    for record in range(n):
+        for _ in range(staying[record]):
+            sources_of[places[record]] = record
+            places[record] += 1
+    for row in range(sources.size):
+        sources_of[places[targets[row]]] = sources[row]
+        places[targets[row]] += 1
+    places[:] = begins[:-1]
+    targets_of = np.empty(begins[n], np.int32)
+    for target in range(n):
+        for row in range(begins[target], begins[target + 1]):
+            source = sources_of[row]
+            targets_of[places[source]] = target
+            places[source] += 1
+    return _merged(targets_of, begins)
+
+
+@njit(cache=True, nogil=True)
+def _merged(targets_of: Ints, begins: Longs) -> tuple[Longs, Ints, Longs]:
+    """Equal targets of a source put together, in place."""
+    n = begins.size - 1
+    offsets = np.zeros(n + 1, np.int64)
+    ends = np.empty(targets_of.size, np.int64)
+    used = 0
+    for source in range(n):
+        for row in range(begins[source], begins[source + 1]):
+            if used == offsets[source] or targets_of[used - 1] != targets_of[row]:
+                targets_of[used] = targets_of[row]
+                used += 1
+            ends[used - 1] = row + 1 - begins[source]
+        offsets[source + 1] = used
+    return offsets, targets_of[:used].copy(), ends[:used].copy()

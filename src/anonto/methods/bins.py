@@ -1,0 +1,114 @@
+"""Rows in bins, and records that change places inside them: what the equi-depth, equi-width and invariant swaps share.
+
+A bin holds rows that may take each other's place. Whole records are exchanged, all columns of the step together, so
+that nothing changes in how these columns depend on each other. Records that lack the same cells form a stratum; bins
+never reach across strata, so a missing cell stays in its row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from anonto.errors import SmallStrataError
+from anonto.methods import bin_kernels, kernels
+from anonto.methods.flows import Flows
+from anonto.methods.parameters import require_choice
+from anonto.methods.record_flows import RecordFlows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from anonto.table.records import Records
+
+    Codes = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+
+ODD = ("stay", "cycle3")
+Odd = Literal["stay", "cycle3"]
+"""What becomes of the row that is left in a bin of an odd size: it stays, or the last three rows pass theirs on."""
+
+
+def require_odd(odd: object) -> None:
+    """What odd bins do must be known."""
+    require_choice("odd", odd, ODD)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Rows by bin; rows without any value are in none."""
+
+    members: Codes
+    """The record of each row, bin after bin."""
+    offsets: Longs
+    """Where each bin begins, and behind them where the last ends. No bin is empty."""
+
+    @property
+    def sizes(self) -> Longs:
+        """Rows of each bin."""
+        return np.diff(self.offsets)
+
+    def facts(self) -> dict[str, Any]:
+        """What the evidence says of the bins."""
+        sizes = self.sizes
+        return {
+            "bins": int(sizes.size),
+            "singleton_bins": int(np.count_nonzero(sizes == 1)),
+            "smallest_bin": int(sizes.min(initial=0 if not sizes.size else sizes[0])),
+            "largest_bin": int(sizes.max(initial=0)),
+        }
+
+
+def joined(parts: list[Bins]) -> Bins:
+    """The bins of several strata as one list."""
+    members = np.concatenate([np.empty(0, np.int32), *(part.members for part in parts)])
+    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])
+    return Bins(members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
+def strata(records: Records, least: int) -> list[Longs]:
+    """The records of each pattern of missing cells; those without any value are in none.
+
+    One stratum alone may have any number of rows; of several each must have ``least``, as what is rare in them would
+    otherwise hardly be moved.
+    """
+    if records.codes.size and records.codes.min() >= 0:
+        return [np.arange(records.counts.size)]
+    patterns = records.patterns()
+    nothing = (1 << records.codes.shape[1]) - 1
+    parts = [np.flatnonzero(patterns == pattern) for pattern in np.unique(patterns) if pattern != nothing]
+    rows = [int(records.counts[part].sum()) for part in parts]
+    small = [n for n in rows if n < least]
+    if len(parts) > 1 and small:
+        raise SmallStrataError(len(small), len(parts), sum(small), least)
+    return parts
+
+
+def exchanged_in_pairs(records: Records, bins: Bins, odd: Odd, rng: np.random.Generator) -> RecordFlows:
+    """Random pairs of rows of each bin exchange their records."""
+    members = bins.members.copy()
+    taken, alone = bin_kernels.exchange_pairs(members, bins.offsets, odd == "cycle3", rng)
+    return record_flows_of_rows(records, members, taken, alone, bins.facts())
+
+
+def record_flows_of_rows(
+    records: Records, members: Codes, taken: Codes, alone: Codes, facts: Mapping[str, Any]
+) -> RecordFlows:
+    """Flows of whole records.
+
+    Args:
+        records: The distinct records.
+        members: The record of each row that took part.
+        taken: The record that it takes.
+        alone: The records of the rows that had no partner.
+        facts: Further evidence.
+    """
+    counts = records.counts
+    offsets, targets, ends = bin_kernels.flows_of_rows(members, taken, counts)
+    flows = Flows(counts, offsets, targets, ends, kernels.guides(counts, offsets, ends), 0)
+    untouched = [int(np.count_nonzero(records.codes[alone, column] >= 0)) for column in range(records.codes.shape[1])]
+    return RecordFlows(flows, records.codes, tuple(untouched), facts)

@@ -1,0 +1,254 @@
+"""Equi-width swapping (MEWS): records exchange places with others of their cell of a grid.
+
+Each column is cut into bins of one width; a record's bin is its bin in every column. In every bin random pairs exchange
+all columns of the step together; of an odd number one record stays or, with ``odd = "cycle3"``, the last three pass
+theirs on in a circle. No number moves by more than the width.
+
+- Numbers and ranks: with lo and hi the least and the largest, bin min(⌊(x − lo)/t⌋, ⌈(hi − lo)/t⌉ − 1). ``bins`` is
+  another way to say t = (hi − lo)/bins.
+- Concepts: the width is a depth, and each ancestor at this depth is a bin (the root has depth 1). A concept above is a
+  bin of its own; of several ancestors at the depth the one with the smallest id counts; of several ontologies the
+  first. With ``bins`` the depth whose number of bins comes closest is taken, of two the upper one.
+- Texts without an ontology: each value is a bin, whatever the width.
+
+Bins of one record never move: the evidence counts them. Nothing is proved of the method; `anonto widths` shows what
+somebody who knows the width can tell. The cost is linear in the records.
+
+Reference: Li, Shen, Multivariate equi-width data swapping, PAKDD 2010, Algorithm 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+
+import numpy as np
+
+from anonto.errors import ParameterError
+from anonto.methods import bin_kernels
+from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, require_odd, strata
+from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.parameters import require_one_given
+from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.taxonomy.closure import closure
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.methods.record_flows import RecordFlows
+    from anonto.table.attributes import Attribute
+    from anonto.table.records import Records
+
+    Floats = NDArray[np.float64]
+    Codes = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+
+Number = TypeVar("Number", int, float)
+
+WIDTH = "a number above 0, or one for each column"
+BINS = "a whole number, 1 or more, or one for each column"
+MOST_PLACES = 1 << 52
+"""A grid with as many places tells all numbers apart: each is then a bin of its own."""
+DENSE_BINS = 1 << 16
+"""Up to this many possible bins, or two per record, are counted in a table of all; of more only those that occur."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EquiWidthSwap:
+    """``width`` or ``bins``: one for all columns or one each; ``odd``: what the last of an odd number does."""
+
+    name: ClassVar[str] = "equi-width-swap"
+    together: ClassVar[Literal[True]] = True
+    by_row: ClassVar[Literal[False]] = False
+    moves_missing: ClassVar[bool] = False
+    width: float | tuple[float, ...] | None = None
+    bins: int | tuple[int, ...] | None = None
+    odd: Odd = "stay"
+
+    def __post_init__(self) -> None:
+        require_one_given(width=self.width, bins=self.bins)
+        if self.width is not None:
+            object.__setattr__(self, "width", checked_width(self.width))
+        if self.bins is not None:
+            object.__setattr__(self, "bins", checked_bins(self.bins))
+        require_odd(self.odd)
+
+    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
+        """Find the bins and exchange inside them."""
+        return exchanged_in_pairs(records, equi_width_bins(records, width=self.width, bins=self.bins), self.odd, rng)
+
+    def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
+        """None is proved."""
+        return MEASURED_ONLY
+
+
+def checked_width(width: object, name: str = "width") -> float | tuple[float, ...]:
+    """A width, or a tuple of them, above 0 and finite."""
+    if not isinstance(width, list | tuple):
+        return _checked_number(width, name)
+    if not width:
+        raise ParameterError(name, WIDTH, [])
+    return tuple(_checked_number(one, name) for one in width)
+
+
+def _checked_number(width: object, name: str) -> float:
+    if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
+        raise ParameterError(name, WIDTH, width)
+    return width
+
+
+def checked_bins(bins: object) -> int | tuple[int, ...]:
+    """A number of bins, or a tuple of them, 1 or more."""
+    if not isinstance(bins, list | tuple):
+        return _checked_whole(bins)
+    if not bins:
+        raise ParameterError("bins", BINS, [])
+    return tuple(_checked_whole(one) for one in bins)
+
+
+def _checked_whole(bins: object) -> int:
+    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+        raise ParameterError("bins", BINS, bins)
+    return bins
+
+
+# ------------------------------------------------------------------------------------------------ bins
+
+
+def equi_width_bins(
+    records: Records, *, width: float | Sequence[float] | None = None, bins: int | Sequence[int] | None = None
+) -> Bins:
+    """The cells of a grid that have rows; records that lack the same cells are among themselves."""
+    places = places_of(records, width=width, bins=bins)
+    strata(records, 2)
+    numbers, n_numbers = bin_numbers(records, places)
+    return Bins(*bin_kernels.rows_by_bin(numbers, records.counts, n_numbers))
+
+
+def places_of(
+    records: Records,
+    *,
+    width: float | Sequence[float] | None = None,
+    bins: int | Sequence[int] | None = None,
+    columns: Sequence[int] | None = None,
+) -> list[Codes]:
+    """For each column, or some of them, the place of each of its values on the grid, counted from 0."""
+    n_columns = len(records.names)
+    widths, numbers = one_each("width", width, n_columns), one_each("bins", bins, n_columns)
+    return [
+        _places(records.names[column], records.attributes[column], widths[column], numbers[column]).astype(np.int32)
+        for column in (range(n_columns) if columns is None else columns)
+    ]
+
+
+def bin_numbers(records: Records, places: Sequence[Codes]) -> tuple[Longs, int]:
+    """For each record one number for its places in all columns, 0 without any value; and behind the largest number."""
+    n_places = [int(one.max(initial=-1)) + 2 for one in places]
+    dense = max(DENSE_BINS, 2 * records.counts.size)
+    keys, n_keys = np.zeros(records.counts.size, np.int64), 1
+    for columns in _groups(n_places):
+        own = [places[column] for column in columns]
+        begins = np.cumsum([0, *(one.size for one in own)])[:-1]
+        sizes = np.array([n_places[column] for column in columns])
+        codes = records.codes if len(columns) == len(places) else records.codes[:, columns]
+        further = bin_kernels.combined(codes, np.concatenate(own), begins, sizes)
+        keys = further if n_keys == 1 else keys * int(sizes.prod()) + further
+        n_keys *= int(sizes.prod())
+        if n_keys > dense:
+            keys, n_keys = _only_those_that_occur(keys)
+    return keys, n_keys
+
+
+def _groups(n_places: Sequence[int]) -> list[list[int]]:
+    """All columns at once, or one by one where their places together have no number."""
+    if math.prod(n_places) < 1 << 62:
+        return [list(range(len(n_places)))]
+    return [[column] for column in range(len(n_places))]
+
+
+def _only_those_that_occur(keys: Longs) -> tuple[Longs, int]:
+    """The keys numbered 1, 2, … in their order, and 0 as it is."""
+    unique, place = np.unique(keys, return_inverse=True)
+    shift = 0 if unique.size and unique[0] == 0 else 1
+    return place.astype(np.int64) + shift, int(unique.size) + shift
+
+
+def one_each(name: str, given: Number | Sequence[Number] | None, n_columns: int) -> list[Number | None]:
+    """A parameter that is given once for all columns, or once for each."""
+    if given is None or isinstance(given, int | float):
+        return [given] * n_columns
+    if len(given) != n_columns:
+        raise ParameterError(name, f"one number, or one for each of the {n_columns} columns", list(given))
+    return list(given)
+
+
+def _places(name: str, attribute: Attribute, width: float | None, bins: int | None) -> Longs:
+    if isinstance(attribute, NumericAttribute):
+        return grid_places(attribute.numbers, width, bins)
+    part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
+    if not isinstance(part, NominalAttribute):
+        return np.arange(attribute.counts.size)
+    if width is None:
+        return _at_best_depth(part, bins or 1)
+    if not float(width).is_integer():
+        raise ParameterError(f"width of the nominal column {name!r}", "a depth: a whole number, 1 or more", width)
+    return _at_depth(part, int(width))
+
+
+def grid_places(numbers: Floats, width: float | None, bins: int | None) -> Longs:
+    """The places of numbers on a grid of bins of a width, or of a number of bins over their range."""
+    if not numbers.size or numbers.min() == numbers.max():
+        return np.zeros(numbers.size, np.int64)
+    if not math.isfinite(range_of(numbers)):
+        numbers, width = numbers / 4, None if width is None else width / 4
+    low, extent = float(numbers.min()), range_of(numbers)
+    if width is None:
+        n_steps = float(bins or 1)
+        numbers, low, width = (numbers - low) / extent * n_steps, 0.0, 1.0
+    else:
+        n_steps = extent / width if width > extent / MOST_PLACES else math.inf
+    if n_steps >= MOST_PLACES:
+        return np.unique(numbers, return_inverse=True)[1].astype(np.int64)
+    last = max(math.ceil(n_steps - 1 / bin_kernels.STEPS) - 1, 0)
+    places: Longs = bin_kernels.grid(numbers, low, width, last)
+    return np.unique(places, return_inverse=True)[1] if last >= max(numbers.size, DENSE_BINS) else places
+
+
+def range_of(numbers: Floats) -> float:
+    """The largest less the least; infinite if no float is so large, 0 for no numbers."""
+    return float(numbers.max()) - float(numbers.min()) if numbers.size else 0.0
+
+
+def _at_depth(part: NominalAttribute, depth: int) -> Longs:
+    """Values numbered by their ancestor at a depth."""
+    return np.unique(_ancestors_at(part, depth), return_inverse=True)[1].astype(np.int64)
+
+
+def _at_best_depth(part: NominalAttribute, bins: int) -> Longs:
+    """Values numbered by their ancestor at the depth where the number of these comes closest to a wanted one."""
+    deepest = int(part.domain.depths[part.domain.numbers(part.concepts)].max(initial=1))
+    candidates = [_at_depth(part, depth) for depth in range(1, deepest + 1)]
+    return min(candidates, key=lambda places: abs(int(places.max(initial=-1)) + 1 - bins))
+
+
+def _ancestors_at(part: NominalAttribute, depth: int) -> Longs:
+    """For each value its ancestor at a depth, of several the one with the smallest id, or itself where it is above."""
+    taxonomy = part.domain
+    numbers = taxonomy.numbers(part.concepts)
+    above = closure(taxonomy, numbers)
+    value = np.repeat(np.arange(numbers.size), above.sizes)
+    ancestor = above.ancestors[: int(above.offsets[-1])]
+    at_depth = taxonomy.depths[ancestor] == depth
+    value, ancestor = value[at_depth], ancestor[at_depth]
+    candidates = np.array(sorted(np.unique(ancestor).tolist(), key=lambda number: taxonomy.ids[number]), dtype=np.int64)
+    rank = np.full(len(taxonomy), candidates.size)
+    rank[candidates] = np.arange(candidates.size)
+    smallest = np.full(numbers.size, candidates.size)
+    np.minimum.at(smallest, value, rank[ancestor])
+    found = smallest < candidates.size
+    chosen = numbers.astype(np.int64)
+    chosen[found] = candidates[smallest[found]]
+    return chosen

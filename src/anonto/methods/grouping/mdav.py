@@ -1,0 +1,141 @@
+"""MDAV: groups of at least k records, around the record farthest from the middle and the one farthest from that.
+
+While 3k records are left, the one farthest from their middle and the k − 1 nearest to it form a group, then the one
+farthest from it and the k − 1 nearest to that. Of the rest, if it has 2k records or more, one more group is taken in
+the same way; what is left then has k to 2k − 1. Distances are rounded to 1e-9 before they are compared, and of equal
+ones the lowest record goes first, so the groups depend on the records alone.
+
+Reference: Domingo-Ferrer, Torra, Data Mining and Knowledge Discovery 11 (2005), algorithm 5.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonto.errors import TooFewForGroupsError
+from anonto.methods.grouping import mdav_kernels
+from anonto.methods.grouping.tree import starts_of, tree_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonto.methods.grouping.space import Space
+    from anonto.methods.grouping.tree import Tree
+
+    Ints = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+
+FINEST = 1e12
+"""Steps of one in the fixed-point sums of distances; fewer where so many would not fit."""
+LARGEST_SUM = 4e18
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Groups:
+    """Rows in groups, each row by the number of its distinct record."""
+
+    members: Ints
+    """The record of each row, group by group."""
+    offsets: Longs
+    """Where each group starts, and behind the last one where it ends."""
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return int(self.offsets.size - 1)
+
+    @property
+    def sizes(self) -> Longs:
+        """Rows of each group."""
+        return np.diff(self.offsets)
+
+    def group_of_member(self) -> Longs:
+        """The group of each member."""
+        return np.repeat(np.arange(self.n_groups), self.sizes)
+
+    def padded(self, width: int) -> Ints:
+        """Groups × places: the members of each group, then nothing."""
+        members = np.zeros((self.n_groups, width), dtype=np.int32)
+        members[np.arange(width) < self.sizes[:, None]] = self.members
+        return members
+
+    @classmethod
+    def from_padded(cls, members: Ints, sizes: Longs) -> Groups:
+        """Groups from their padded form."""
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        return cls(members[np.arange(members.shape[1]) < sizes[:, None]], offsets)
+
+    def facts(self) -> dict[str, int]:
+        """What the evidence says of the groups."""
+        sizes = self.sizes
+        return {
+            "groups": self.n_groups,
+            "smallest_group": int(sizes.min()) if self.n_groups else 0,
+            "largest_group": int(sizes.max(initial=0)),
+            "homogeneous_groups": self.n_homogeneous,
+        }
+
+    @property
+    def n_homogeneous(self) -> int:
+        """Groups in which all records are equal."""
+        if not self.n_groups:
+            return 0
+        starts = self.offsets[:-1]
+        lowest, highest = (reduce.reduceat(self.members, starts) for reduce in (np.minimum, np.maximum))
+        return int(np.count_nonzero(lowest == highest))
+
+
+def mdav(space: Space, counts: Longs, k: int) -> Groups:
+    """Groups of k to 2k − 1 rows.
+
+    Args:
+        space: The distinct records; their order decides between equal distances.
+        counts: Rows of each record.
+        k: The least size of a group.
+    """
+    n_rows = int(counts.sum())
+    if n_rows == 0:
+        return Groups(np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
+    if n_rows < k:
+        raise TooFewForGroupsError(n_rows, k, space.names)
+    tree = tree_of(space)
+    live = counts[tree.nodes.records].astype(np.int64)
+    occurrences = _occurrences(space, tree, n_rows)
+    return Groups(*mdav_kernels.mdav(tree.space, tree.values, tree.nodes, occurrences, live, k))
+
+
+def _occurrences(space: Space, tree: Tree, n_rows: int) -> mdav_kernels.Occurrences:
+    """Where each value occurs; nothing is counted yet."""
+    arrays = space.arrays
+    n, widths = space.n_records, arrays.widths
+    place_of = np.empty(n, dtype=np.int32)
+    place_of[tree.nodes.records] = np.arange(n, dtype=np.int32)
+    starts, places = [], []
+    for column, width in enumerate(widths.tolist()):
+        codes = arrays.codes[:, column]
+        starts.append(column * n + starts_of(np.bincount(codes, minlength=width).tolist()))
+        places.append(place_of[np.argsort(codes, kind="stable")])
+    ends = np.array([widths.size * n], dtype=np.int64)
+    total = int(widths.sum())
+    all_starts = np.concatenate([*starts, ends])
+    return mdav_kernels.Occurrences(
+        counts=np.zeros(total, dtype=np.int64),
+        starts=all_starts,
+        places=np.concatenate(places) if places else np.empty(0, dtype=np.int32),
+        upcoming=all_starts[:-1].copy(),
+        sums=np.zeros(total, dtype=np.int64),
+        scales=np.array([_scale(space, column, n_rows) for column in range(widths.size)], dtype=np.float64),
+        heap=np.zeros(total, dtype=np.int32),
+        seen_counts=np.zeros(total),
+        seen_firsts=np.zeros(total, dtype=np.int32),
+    )
+
+
+def _scale(space: Space, column: int, n_rows: int) -> float:
+    """As fine a fixed point as the sum over all rows allows."""
+    start, width = int(space.arrays.starts[column]), int(space.arrays.widths[column])
+    largest = float(space.arrays.tables[start : start + width**2].max(initial=0.0)) if start >= 0 else 0.0
+    return min(FINEST, LARGEST_SUM / (n_rows * largest)) if largest else FINEST

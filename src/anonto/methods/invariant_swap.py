@@ -1,0 +1,113 @@
+"""Swapping with a stated ε subject to invariants.
+
+Records are put into bins of equal depth (``k``) or of equal width (``width``), as in `equi-depth-swap` and
+`equi-width-swap`. Each record is selected with probability ``rate``, and the selected records of a bin take each
+other's places in a permutation drawn uniformly, all columns of the step together.
+
+Compare two tables that differ in two records of one bin having exchanged their values. No released table is more than
+e^ε times as likely from the one as from the other, with
+
+    ε = ln(1 + 2b/o + b(b − 1)/o²),   o = rate / (1 − rate),
+
+where b is the size of the largest bin that holds two different records. A rate of 1 gives ε = 0; so does a table
+without such a bin, in which nothing can move.
+
+Why: a permutation that moves m of the b records has probability f(m) = Σₛ C(b − m, s) o^(m+s) / (m + s)!, up to a
+factor, the sum over how many more were selected. Exchanging two values turns a permutation into one that moves at most
+two records more or fewer. f falls in m, and it is log-concave, being a binomial convolution of log-concave sequences
+(Walkup 1976); so the ratio f(m)/f(m + 2) is largest for m = b − 2, and is then the number above. A released table has
+the sum of the probabilities of the permutations that lead to it, and a ratio of sums is no larger than the largest
+ratio of their terms. The number is reached by bins of different records, but for b = 3, where one other record cannot
+be moved alone.
+
+The ε says nothing without its invariants: which record is in which bin, and the values that each bin has, are taken as
+known to everyone and are not protected at all. It speaks of the released table, not of the evidence.
+
+Reference: Bailie, Gong, Meng, Harvard Data Science Review (2025), on swapping under invariants.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from anonto.errors import ParameterError
+from anonto.methods import bin_kernels
+from anonto.methods.bins import record_flows_of_rows
+from anonto.methods.equi_depth_swap import equi_depth_bins
+from anonto.methods.equi_width_swap import checked_width, equi_width_bins
+from anonto.methods.guarantee import Guarantee, Setting
+from anonto.methods.parameters import require_k, require_one_given
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from anonto.methods.record_flows import RecordFlows
+    from anonto.table.records import Records
+
+KIND = "ε subject to invariants"
+NOT_YET = "ε depends on the largest bin with two different records, which a table must be masked to know"
+INVARIANTS = (
+    "the bins are given: which record is in which bin, which cells are missing, and the values that each bin holds are "
+    "invariants, known to everyone and not protected; neighbours are tables in which two records of one bin have "
+    "exchanged their values of this step; the seed is secret, there is one release, and the counts of the evidence are "
+    "not part of it"
+)
+NOTHING_MOVES = (
+    "no bin holds two different records, so nothing was moved and the released columns are the original ones"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvariantSwap:
+    """``rate``: the probability of being selected; ``k`` or ``width``: of the bins."""
+
+    name: ClassVar[str] = "invariant-swap"
+    together: ClassVar[Literal[True]] = True
+    by_row: ClassVar[Literal[False]] = False
+    moves_missing: ClassVar[bool] = False
+    rate: float
+    k: int | None = None
+    width: float | tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rate, bool) or not isinstance(self.rate, int | float) or not 0 < self.rate <= 1:
+            raise ParameterError("rate", "a number above 0 and at most 1", self.rate)
+        require_one_given(k=self.k, width=self.width)
+        if self.k is not None:
+            require_k(self.k)
+        if self.width is not None:
+            object.__setattr__(self, "width", checked_width(self.width))
+
+    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
+        """Find the bins and permute the selected records inside them."""
+        bins = equi_depth_bins(records, self.k) if self.k is not None else equi_width_bins(records, width=self.width)
+        members = bins.members.copy()
+        taken, alone = bin_kernels.permute_selected(members, bins.offsets, float(self.rate), rng)
+        facts = {**bins.facts(), "largest_mixed_bin": int(bin_kernels.largest_mixed(members, bins.offsets))}
+        return record_flows_of_rows(records, members, taken, alone, facts)
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """ε with what it is conditional on."""
+        if "largest_mixed_bin" not in setting.facts:
+            return Guarantee(kind=KIND, proved=False, conditions=f"{NOT_YET}; {INVARIANTS}")
+        largest = int(setting.facts["largest_mixed_bin"])
+        conditions = INVARIANTS if largest else f"{NOTHING_MOVES}; {INVARIANTS}"
+        return Guarantee(
+            kind=KIND,
+            epsilon=epsilon_of(float(self.rate), largest),
+            proved=True,
+            conditions=conditions,
+        )
+
+
+def epsilon_of(rate: float, largest_bin: int) -> float:
+    """The ε of permuting the records selected at a rate, in bins of at most this many records."""
+    if rate == 1 or largest_bin < 2:
+        return 0.0
+    odds = rate / (1 - rate)
+    # ln(1 + x) of a very small rate: x is too large for a float.
+    if odds < 1e-100:
+        return math.log(largest_bin) + math.log(largest_bin - 1) - 2 * math.log(odds)
+    return math.log1p(2 * largest_bin / odds + largest_bin * (largest_bin - 1) / odds**2)

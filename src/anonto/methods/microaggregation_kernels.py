@@ -1,0 +1,383 @@
+"""The compiled loops of microaggregation: centres of groups, groups of varying size, and moves towards centres."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from anonto.methods.grouping.search_kernels import nearest, rounded, summed, table_rows
+from anonto.methods.grouping.tree_kernels import let_die
+from anonto.stats.ties import TOLERANCE
+
+if TYPE_CHECKING:
+    from anonto.methods.grouping.arrays import Floats, Ints, Longs, SpaceArrays, TreeArrays, ValueArrays
+
+
+# ------------------------------------------------------------------------------------------------ centres
+
+
+@njit(cache=True, nogil=True)
+def least_of_own(offsets: Longs, values: Ints, counts: Longs, distances: Floats, squares: bool) -> Ints:
+    """For each group its value with the least sum of (squared) distances to all; the first of equals, −1 for none.
+
+    Args:
+        offsets: Where the distinct values of each group start.
+        values: Of each group, in the order in which they are preferred.
+        counts: How often each occurs in its group.
+        distances: All pairs of values.
+        squares: Whether squared distances are summed.
+    """
+    n_groups = offsets.size - 1
+    best = np.full(n_groups, -1, np.int32)
+    for group in range(n_groups):
+        begin, end = offsets[group], offsets[group + 1]
+        if end == begin:
+            continue
+        sums = np.zeros(end - begin)
+        n = 0
+        for i in range(begin, end):
+            n += counts[i]
+            row = distances[values[i]]
+            for j in range(begin, end):
+                distance = row[values[j]]
+                sums[i - begin] += counts[j] * (distance * distance if squares else distance)
+        allowed = sums.min() + TOLERANCE * n
+        place = 0
+        while sums[place] > allowed:
+            place += 1
+        best[group] = values[begin + place]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def most_frequent(offsets: Longs, values: Ints, counts: Longs) -> Ints:
+    """For each group its most frequent value; the first of equals, −1 for none."""
+    n_groups = offsets.size - 1
+    best = np.full(n_groups, -1, np.int32)
+    for group in range(n_groups):
+        most = 0
+        for i in range(offsets[group], offsets[group + 1]):
+            if counts[i] > most:
+                most, best[group] = counts[i], values[i]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def look_for_less(
+    offsets: Longs, values: Ints, counts: Longs, squares: Floats, first: int, best: Ints, sums: Floats
+) -> None:
+    """Let groups take a candidate whose sum of squared distances is less than that of the best one so far.
+
+    Groups with a single value are passed by: nothing is nearer.
+
+    Args:
+        offsets: Where the distinct values of each group start.
+        values: Of each group.
+        counts: How often each occurs in its group.
+        squares: Values × some candidates: the squared distances.
+        first: The number of the first of these candidates.
+        best: The number of each group's best candidate.
+        sums: Its sum.
+    """
+    total = np.empty(squares.shape[1])
+    for group in range(offsets.size - 1):
+        begin, end = offsets[group], offsets[group + 1]
+        if end - begin < 2:
+            continue
+        total[:] = 0.0
+        n = 0
+        for i in range(begin, end):
+            n += counts[i]
+            row, count = squares[values[i]], float(counts[i])
+            for candidate in range(total.size):
+                total[candidate] += count * row[candidate]
+        least = sums[group]
+        enough = TOLERANCE * n
+        for candidate in range(total.size):
+            if total[candidate] < least - enough:
+                least = total[candidate]
+                best[group] = first + candidate
+        sums[group] = least
+
+
+# ------------------------------------------------------------------------------------------------ towards centres
+
+
+class Centres(NamedTuple):
+    """The centre of each group, and what it costs to put a record with some value there."""
+
+    units: Floats
+    """Records × number columns."""
+    means: Floats
+    """Groups × number columns."""
+    codes: Ints
+    """Records × nominal columns."""
+    places: Ints
+    """Groups × nominal columns: which candidate is the centre."""
+    squares: Floats
+    """The weighted squared distances of the values of all nominal columns to their candidates."""
+    starts: Longs
+    """Where those of each column start; −1 where two values are equal or not."""
+    widths: Longs
+    """Candidates of each column."""
+    weights: Floats
+    """What two different values of a column without distances cost."""
+
+
+@njit(cache=True, nogil=True)
+def cost_at(
+    units: Floats,
+    means: Floats,
+    codes: Ints,
+    places: Ints,
+    squares: Floats,
+    starts: Longs,
+    widths: Longs,
+    weights: Floats,
+    record: int,
+    group: int,
+) -> float:
+    """What a record loses at the centre of a group."""
+    total = 0.0
+    for column in range(units.shape[1]):
+        difference = units[record, column] - means[group, column]
+        total += difference * difference
+    for column in range(codes.shape[1]):
+        value, place = codes[record, column], places[group, column]
+        if starts[column] >= 0:
+            total += squares[starts[column] + value * widths[column] + place]
+        elif value != place:
+            total += weights[column]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def nearest_members(centres: Centres, members: Ints, offsets: Longs) -> tuple[Ints, float]:
+    """For each group the member that loses least at its centre, the lowest of equals; and what all members lose."""
+    units, means, codes, places, squares, starts, widths, weights = centres
+    out, lost = np.empty(offsets.size - 1, np.int32), 0.0
+    for group in range(out.size):
+        least = np.inf
+        for i in range(offsets[group], offsets[group + 1]):
+            record = members[i]
+            cost = cost_at(units, means, codes, places, squares, starts, widths, weights, record, group)
+            lost += cost
+            if cost < least - TOLERANCE or (cost <= least + TOLERANCE and record < out[group]):
+                least, out[group] = cost, record
+    return out, lost
+
+
+@njit(cache=True, nogil=True)
+def move_to_centres(centres: Centres, members: Ints, sizes: Longs, near: Ints, k: int, worth_it: float) -> int:
+    """Move members to near groups, or let them change places, while they lose less there; how many changes there were.
+
+    Args:
+        centres: Of the groups; they stay where they are.
+        members: Groups × places; changed.
+        sizes: Of the groups, which stay between k and 2k − 1; changed.
+        near: For each group others whose members may come or go.
+        k: The least size of a group.
+        worth_it: What a change must gain.
+    """
+    units, means, codes, places, squares, starts, widths, weights = centres
+    largest = members.shape[1]
+    losses = np.empty(members.shape)
+    for group in range(sizes.size):
+        for i in range(sizes[group]):
+            record = members[group, i]
+            losses[group, i] = cost_at(units, means, codes, places, squares, starts, widths, weights, record, group)
+    gains, other_gains = np.empty(largest), np.empty(largest)
+    changes = 0
+    for group in range(sizes.size):
+        for neighbour in range(near.shape[1]):
+            other = int(near[group, neighbour])
+            for side in range(2):
+                here = group if side == 0 else other
+                there = other if side == 0 else group
+                out = gains if side == 0 else other_gains
+                for i in range(sizes[here]):
+                    record = members[here, i]
+                    lost = cost_at(units, means, codes, places, squares, starts, widths, weights, record, there)
+                    out[i] = losses[here, i] - lost
+            while True:
+                goes, comes = int(np.argmax(gains[: sizes[group]])), int(np.argmax(other_gains[: sizes[other]]))
+                alone = gains[goes] if sizes[group] > k and sizes[other] < largest else -np.inf
+                back = other_gains[comes] if sizes[other] > k and sizes[group] < largest else -np.inf
+                both = gains[goes] + other_gains[comes]
+                most = max(alone, back, both)
+                if most <= worth_it:
+                    break
+                changes += 1
+                if most == both:
+                    change_places(members, losses, gains, other_gains, group, other, goes, comes)
+                elif most == alone:
+                    hand_over(members, losses, sizes, gains, other_gains, group, other, goes)
+                else:
+                    hand_over(members, losses, sizes, other_gains, gains, other, group, comes)
+    return changes
+
+
+@njit(cache=True, nogil=True)
+def change_places(
+    members: Ints, losses: Floats, gains: Floats, other_gains: Floats, group: int, other: int, goes: int, comes: int
+) -> None:
+    """Let a member of one group and one of another change places."""
+    members[group, goes], members[other, comes] = members[other, comes], members[group, goes]
+    here, there = losses[other, comes] - other_gains[comes], losses[group, goes] - gains[goes]
+    losses[group, goes], losses[other, comes] = here, there
+    gains[goes], other_gains[comes] = -other_gains[comes], -gains[goes]
+
+
+@njit(cache=True, nogil=True)
+def hand_over(
+    members: Ints,
+    losses: Floats,
+    sizes: Longs,
+    gains: Floats,
+    other_gains: Floats,
+    group: int,
+    other: int,
+    place: int,
+) -> None:
+    """Let one group give a member to another."""
+    last, at = sizes[group] - 1, sizes[other]
+    members[other, at], other_gains[at] = members[group, place], -gains[place]
+    losses[other, at] = losses[group, place] - gains[place]
+    members[group, place], gains[place], losses[group, place] = members[group, last], gains[last], losses[group, last]
+    sizes[other] += 1
+    sizes[group] -= 1
+
+
+# ------------------------------------------------------------------------------------------------ varying sizes
+
+
+@njit(cache=True, nogil=True)
+def distances_to(space: SpaceArrays, point: Floats, values: Ints) -> Floats:
+    """The distance of each record to a point, in rounding steps."""
+    numbers, gaps, codes, tables, starts, widths, weights, squared = space
+    rows = table_rows(values, starts, widths)
+    out = np.empty(codes.shape[0])
+    for place in range(out.size):
+        total = summed(numbers, codes, place, point, values, gaps, squared, tables, rows, weights)
+        out[place] = rounded(total, squared)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def steps_between(space: SpaceArrays, a: int, b: int) -> float:
+    """The distance of two records, in rounding steps."""
+    numbers, gaps, codes, tables, starts, widths, weights, squared = space
+    rows = table_rows(codes[b], starts, widths)
+    total = summed(numbers, codes, a, numbers[b], codes[b], gaps, squared, tables, rows, weights)
+    return rounded(total, squared)
+
+
+@njit(cache=True, nogil=True)
+def groups_of_varying_size(
+    space: SpaceArrays, bounds: ValueArrays, tree: TreeArrays, order: Ints, live: Longs, k: int, gain: float
+) -> tuple[Ints, Longs, Ints]:
+    """V-MDAV: the places of each group's rows, group by group, where each starts, and the rows that are left over.
+
+    Args:
+        space: The records in the order of the tree.
+        bounds: The blocks of values.
+        tree: Over the records.
+        order: The places of all records, the farthest from the middle first.
+        live: The rows of each record; at least k together. Used up.
+        k: The least size of a group.
+        gain: A row joins a group if it is nearer to it than this times as far as from the other rows that are left.
+    """
+    left = live.sum()
+    members, offsets = np.empty(left, np.int32), np.zeros(left // k + 1, np.int64)
+    found, dead = np.empty(k + 1, np.int32), np.empty(1, np.int32)
+    n_members, n_groups, upcoming = 0, 0, 0
+    while left >= k:
+        while live[order[upcoming]] == 0:
+            upcoming += 1
+        begin = n_members
+        take(space, tree, live, order[upcoming], dead)
+        members[n_members] = order[upcoming]
+        n_members += 1
+        left -= 1
+        seed = order[upcoming]
+        if k > 1:
+            n_found = nearest(space, bounds, tree, live, space.numbers[seed], space.codes[seed], k - 1, found)
+            for i in range(n_found):
+                place = found[i]
+                while live[place] > 0 and n_members - begin < k:
+                    take(space, tree, live, place, dead)
+                    members[n_members] = place
+                    n_members += 1
+                    left -= 1
+        before = n_members
+        n_members = extend(space, bounds, tree, live, members, begin, n_members, left, k, gain, found, dead)
+        left -= n_members - before
+        n_groups += 1
+        offsets[n_groups] = n_members
+    rest = np.empty(left, np.int32)
+    at = 0
+    for place in range(live.size):
+        for _ in range(live[place]):
+            rest[at] = place
+            at += 1
+    return members[:n_members].copy(), offsets[: n_groups + 1].copy(), rest
+
+
+@njit(cache=True, nogil=True)
+def take(space: SpaceArrays, tree: TreeArrays, live: Longs, place: int, dead: Ints) -> None:
+    """Take one row of a record out."""
+    live[place] -= 1
+    if live[place] == 0:
+        dead[0] = place
+        let_die(tree, space.numbers, live, dead, 1)
+
+
+@njit(cache=True, nogil=True)
+def extend(
+    space: SpaceArrays,
+    bounds: ValueArrays,
+    tree: TreeArrays,
+    live: Longs,
+    members: Ints,
+    begin: int,
+    end: int,
+    left: int,
+    k: int,
+    gain: float,
+    found: Ints,
+    dead: Ints,
+) -> int:
+    """Let rows join a group while they are much nearer to it than to others that are left; where it ends then."""
+    numbers, codes, records = space.numbers, space.codes, tree.records
+    closest, steps = np.full(2 * k, -1, np.int32), np.empty(2 * k)
+    while end - begin < 2 * k - 1 and left > 0:
+        best = -1
+        for i in range(end - begin):
+            if closest[i] < 0 or live[closest[i]] == 0:
+                place = members[begin + i]
+                nearest(space, bounds, tree, live, numbers[place], codes[place], 1, found)
+                closest[i], steps[i] = found[0], steps_between(space, found[0], place)
+            if (
+                best < 0
+                or steps[i] < steps[best]
+                or (steps[i] == steps[best] and records[closest[i]] < records[closest[best]])
+            ):
+                best = i
+        joining = closest[best]
+        outside = np.inf
+        if live[joining] > 1:
+            outside = 0.0
+        elif left > 1:
+            live[joining] = 0
+            nearest(space, bounds, tree, live, numbers[joining], codes[joining], 1, found)
+            live[joining] = 1
+            outside = steps_between(space, found[0], joining)
+        if not steps[best] < gain * outside:
+            break
+        take(space, tree, live, joining, dead)
+        members[end] = joining
+        end += 1
+        left -= 1
+    return end

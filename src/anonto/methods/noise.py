@@ -1,0 +1,548 @@
+r"""What both kinds of semantic noise share: how large the noise is, and which concept stands at its end.
+
+The noise ε of a cell has a size and a sign. With sd the semantic distance, a the value, r its reference and τ the
+candidates, the value is replaced by
+
+- the candidate closest to a among those at least |ε| from it that lie farther from r than a does (ε > 0), or closer
+  (ε < 0); ties are broken at random;
+- the farthest of them where none is so far: the noise is *truncated*;
+- where no candidate lies in that direction at all, a *conflict*, the same among all candidates.
+
+With ``round = "nearest"`` it is the candidate, or the value itself, whose distance comes closest to |ε|. A value with
+ε = 0 stays. Every candidate has its place in the sorted row of distances of each distinct value, so a cell costs a
+search in that row; cells with the same value and reference are masked together.
+
+Reference: Rodriguez-Garcia, Sánchez, Batet, Perturbative data protection of multivariate nominal datasets, PSD 2016,
+Algorithm 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from anonto.errors import NeedsOneOntologyError, ParameterError
+from anonto.methods import noise_kernels
+from anonto.methods.parameters import require_choice
+from anonto.rng import row_words
+from anonto.rng_kernels import exponentials, laplaces, normals
+from anonto.stats.centre import mean_of
+from anonto.stats.dependence import spread
+from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.threads import in_threads, slices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.table.attributes import Attribute
+    from anonto.table.records import Records
+
+    Codes = NDArray[np.int32]
+    Numbers = NDArray[np.integer]
+    Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+
+Distribution = Literal["normal", "laplace"]
+Scale = Literal["semantic", "distance"]
+Round = Literal["up", "nearest"]
+Candidates = Literal["taxonomy", "observed", "leaves"]
+
+ROWS_AT_ONCE = 512
+"""Distance rows that are held at a time."""
+ROWS_OF_A_THREAD = 32
+SMALL = 1 << 16
+"""Up to this many concepts are numbered in half the space."""
+
+
+# ------------------------------------------------------------------------------------------------ parameters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseParameters:
+    """What every kind of semantic noise can be told."""
+
+    noise_level: float | tuple[float, ...]
+    distribution: Distribution = "normal"
+    round: Round = "up"
+    candidates: Candidates = "taxonomy"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise_level", checked_levels(self.noise_level))
+        require_choice("distribution", self.distribution, ("normal", "laplace"))
+        require_choice("round", self.round, ("up", "nearest"))
+        require_choice("candidates", self.candidates, ("taxonomy", "observed", "leaves"))
+
+
+MUST_BE = "a finite number, 0 or more, or a list of them: one for each column or one for each record"
+
+
+def checked_levels(levels: object) -> float | tuple[float, ...]:
+    """A noise level, or a tuple of them; each finite and not below 0."""
+    if not isinstance(levels, list | tuple | np.ndarray):
+        return _checked_level(levels)
+    if len(levels) == 0:
+        raise ParameterError("noise_level", MUST_BE, [])
+    return tuple(_checked_level(level) for level in (levels.tolist() if isinstance(levels, np.ndarray) else levels))
+
+
+def _checked_level(level: object) -> float:
+    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 <= level < math.inf:
+        raise ParameterError("noise_level", MUST_BE, level)
+    return level
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseLevels:
+    """The share α of its variance that noise adds to each column, or to each record."""
+
+    of_columns: Floats
+    of_rows: Floats | None = None
+
+    @classmethod
+    def of(cls, given: float | tuple[float, ...], n_columns: int, n_rows: int) -> NoiseLevels:
+        """One for all, one for each column, or one for each record; of equal lengths the columns go first."""
+        if not isinstance(given, tuple):
+            return cls(np.full(n_columns, float(given)))
+        if len(given) == n_columns:
+            return cls(np.array(given, dtype=np.float64))
+        if len(given) != n_rows:
+            must = f"one number, one for each of the {n_columns:,} columns, or one for each of the {n_rows:,} records"
+            raise ParameterError("noise_level", must, f"{len(given):,} numbers")
+        return cls(np.ones(n_columns), np.array(given, dtype=np.float64))
+
+    def roots(self, column: int, rows: Longs) -> float | Floats:
+        """√α for a column, or for each of some rows."""
+        if self.of_rows is None:
+            return math.sqrt(self.of_columns[column])
+        if rows.size and int(rows.max()) >= self.of_rows.size:
+            must = "one number, or one for each column, where records are dropped or come after those of the reference"
+            raise ParameterError("noise_level", must, f"{self.of_rows.size:,} numbers")
+        return np.sqrt(self.of_rows[rows])
+
+    def mean(self, column: int) -> float:
+        """The mean α of a column."""
+        if self.of_rows is None:
+            return float(self.of_columns[column])
+        return float(self.of_rows.mean()) if self.of_rows.size else 0.0
+
+
+# ------------------------------------------------------------------------------------------------ spread
+
+
+def require_meaning(records: Records, method: str) -> None:
+    """Refuse columns whose values have no place in one taxonomy or on one line."""
+    for name, attribute in zip(records.names, records.attributes, strict=True):
+        if records.n_rows and not isinstance(attribute, NominalAttribute | NumericAttribute):
+            raise NeedsOneOntologyError(name, method, _ontologies_of(attribute))
+
+
+def require_concepts(records: Records, method: str) -> None:
+    """Refuse columns whose values have no place in one taxonomy."""
+    for name, attribute in zip(records.names, records.attributes, strict=True):
+        if records.n_rows and not isinstance(attribute, NominalAttribute):
+            raise NeedsOneOntologyError(name, method, _ontologies_of(attribute))
+
+
+def _ontologies_of(attribute: Attribute) -> str:
+    if isinstance(attribute, NumericAttribute):
+        return "is not nominal"
+    return f"has {len(attribute.parts)}" if isinstance(attribute, MeanAttribute) else "has none"
+
+
+def variance(attribute: Attribute, mean: str | None, scale: Scale) -> float:
+    """What noise is measured by: of numbers their sample variance, of concepts the variance that the scale names."""
+    if isinstance(attribute, NumericAttribute):
+        n = int(attribute.counts.sum())
+        if n < 2:
+            return 0.0
+        centred = attribute.numbers - float(attribute.counts @ attribute.numbers) / n
+        return float(attribute.counts @ centred**2) / (n - 1)
+    if not isinstance(attribute, NominalAttribute) or mean is None:
+        return 0.0
+    if scale == "semantic":
+        return float(attribute.shares @ attribute.distances_to(mean) ** 2)
+    return spread(attribute).variance().root("distance variance")
+
+
+def mean_concept(attribute: Attribute) -> str | None:
+    """The semantic mean of a column of concepts."""
+    return mean_of(attribute) if isinstance(attribute, NominalAttribute) else None
+
+
+# ------------------------------------------------------------------------------------------------ levels of distance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DistanceLevels:
+    """For each of some concepts the candidates in the order of their distance, cut where the distance changes.
+
+    Candidates at the same distance stand in the order of their direction from one reference: closer to it than the
+    concept, equally far, farther. Behind the last level of a concept stands one at the distance ∞.
+    """
+
+    offsets: Longs
+    """Where the levels of each concept begin."""
+    distances: Floats
+    bounds: Codes
+    """Levels × 4: where the candidates begin, those end that are closer, those begin that are farther, and all end."""
+    members: Numbers
+    """Concepts × candidates."""
+
+    @property
+    def arrays(self) -> noise_kernels.Levels:
+        """As the kernels take them."""
+        return self.offsets, self.distances, self.bounds, self.members
+
+    def followed_by(self, other: DistanceLevels) -> DistanceLevels:
+        """With further concepts behind."""
+        return DistanceLevels(
+            np.concatenate([self.offsets, self.offsets[-1] + other.offsets[1:]]),
+            np.concatenate([self.distances, other.distances]),
+            np.concatenate([self.bounds, other.bounds]),
+            np.concatenate([self.members, other.members]),
+        )
+
+
+def distance_levels(
+    attribute: NominalAttribute,
+    rows: Codes,
+    candidates: Codes,
+    from_reference: Numbers | None = None,
+    own_ranks: Numbers | None = None,
+) -> DistanceLevels:
+    """The levels of some values of an attribute.
+
+    Args:
+        attribute: With the candidates among its values.
+        rows: The values.
+        candidates: The codes of the candidates.
+        from_reference: For each candidate the rank of its distance to a reference; None for no reference.
+        own_ranks: For each row the rank of its own distance to the reference.
+    """
+    if from_reference is None or own_ranks is None:
+        from_reference, own_ranks = np.zeros(candidates.size, np.int32), np.zeros(rows.size, np.int32)
+    members = np.empty((rows.size, candidates.size), dtype=_numbers_below(candidates.size))
+    n_levels = np.zeros(rows.size, dtype=np.int64)
+    distances, bounds = [np.empty(0)], [np.empty((0, 4), dtype=np.int32)]
+    for block in slices(0, rows.size, ROWS_AT_ONCE):
+        ranks, found, n_levels[block] = _ranked(attribute, rows[block], candidates)
+        own, n_own, inside = own_ranks[block], n_levels[block], members[block]
+        offsets = np.concatenate([[0], np.cumsum(n_own + 1)])
+        of_block = np.empty((int(offsets[-1]), 4), dtype=np.int32)
+        distances.append(np.concatenate([np.append(row[:n], math.inf) for row, n in zip(found, n_own, strict=True)]))
+        bounds.append(of_block)
+
+        def order(part: slice) -> None:
+            noise_kernels.order_by_rank(
+                ranks[part],  # noqa: B023
+                n_own[part],  # noqa: B023
+                from_reference,
+                own[part],  # noqa: B023
+                offsets[part],  # noqa: B023
+                of_block,  # noqa: B023
+                inside[part],  # noqa: B023
+            )
+
+        in_threads(order, slices(0, n_own.size, ROWS_OF_A_THREAD))
+    offsets_of_all = np.concatenate([[0], np.cumsum(n_levels + 1)])
+    return DistanceLevels(offsets_of_all, np.concatenate(distances), np.concatenate(bounds), members)
+
+
+def distance_ranks(attribute: NominalAttribute, rows: Codes, columns: Codes) -> Numbers:
+    """For each of some values the others in the order of their distance: equal numbers for equal distances."""
+    out = np.empty((rows.size, columns.size), dtype=_numbers_below(columns.size))
+    for block in slices(0, rows.size, ROWS_AT_ONCE):
+        out[block], _, _ = _ranked(attribute, rows[block], columns)
+    return out
+
+
+def _numbers_below(n: int) -> type[np.integer]:
+    """The smaller of two types that holds the numbers below n."""
+    return np.uint16 if n <= SMALL else np.int32
+
+
+def _ranked(attribute: NominalAttribute, rows: Codes, columns: Codes) -> tuple[Numbers, Floats, Longs]:
+    """Ranks of the distances of some rows, the different distances themselves, and how many each row has."""
+    distances = attribute.distances_from(rows)
+    ranks = np.empty((rows.size, columns.size), dtype=_numbers_below(columns.size))
+    found = np.empty(ranks.shape)
+    n_found = np.zeros(rows.size, dtype=np.int64)
+
+    def rank(part: slice) -> None:
+        n_found[part] = noise_kernels.rank_distances(distances[part], columns, ranks[part], found[part])
+
+    in_threads(rank, slices(0, rows.size, ROWS_OF_A_THREAD))
+    return ranks, found, n_found
+
+
+# ------------------------------------------------------------------------------------------------ replacement
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacements:
+    """What the values of a column of concepts can become, by distance and by direction from a reference."""
+
+    attribute: NominalAttribute
+    """The column as it is."""
+    candidates: tuple[str, ...]
+    references: tuple[str, ...]
+    """The concepts that noise may be directed from or to."""
+    released: NominalAttribute
+    """The column with all candidates behind its own values."""
+    released_codes: Codes
+    """For each candidate its code in ``released``."""
+    levels: DistanceLevels
+    directed: noise_kernels.Directed
+    """The levels by direction from the first reference."""
+    ranks: Numbers
+    """References × (candidates, and values that are none)."""
+    places: Codes
+    """For each value its column in ``ranks``."""
+
+    def replaced(
+        self, noise: Floats, words: NDArray[np.uint64], codes: Codes, references: Codes | None, *, nearest: bool
+    ) -> tuple[Codes, NDArray[np.uint8]]:
+        """The codes of the released values, and what is noted of each cell.
+
+        Args:
+            noise: How far each cell moves, and which way.
+            words: What decides between concepts at the same distance.
+            codes: The values; −1 stays −1.
+            references: For each cell the number of its reference; None for the first.
+            nearest: Whether the noise is rounded to the nearest concept and not up.
+        """
+        out = np.empty(codes.size, dtype=np.int32)
+        fate = np.empty(codes.size, dtype=np.uint8)
+        by_first = noise if references is None else np.where(references == 0, noise, 0.0)
+        members, places, released = self.levels.members, self.places, self.released_codes
+        noise_kernels.replace_by_first(
+            by_first, words, codes, self.directed, members, places, released, nearest, out, fate
+        )
+        if references is None:
+            return out, fate
+        order = noise_kernels.order_by_pair(noise, codes, references, places.size, len(self.references))
+        cells, notes = np.empty(order.size, dtype=np.int32), np.empty(order.size, dtype=np.uint8)
+        noise_kernels.replace_by_pair(
+            noise[order],
+            words[order],
+            codes[order],
+            references[order],
+            self.levels.arrays,
+            self.ranks,
+            places,
+            released,
+            nearest,
+            cells,
+            notes,
+        )
+        out[order], fate[order] = cells, notes
+        return out, fate
+
+
+def replacements(
+    attribute: NominalAttribute,
+    candidates: tuple[str, ...],
+    references: tuple[str, ...],
+    known: Replacements | None = None,
+) -> Replacements:
+    """Look up the distances of a column's values to all candidates, and of the candidates to all references.
+
+    Args:
+        attribute: The column.
+        candidates: What its values may become.
+        references: What noise may be directed from or to.
+        known: Replacements of the same candidates for some of these values and references, which come first here.
+    """
+    released, released_codes = attribute.codes_of(candidates)
+    place_of = {concept: place for place, concept in enumerate(candidates)}
+    for concept in attribute.concepts:
+        place_of.setdefault(concept, len(place_of))
+    everything, codes = released.codes_of([*place_of, *references])
+    columns, rows = codes[: len(place_of)], codes[len(place_of) :]
+    places = np.array([place_of[concept] for concept in attribute.concepts], dtype=np.int32)
+    n_values, n_references = (0, 0) if known is None else (len(known.attribute.concepts), len(known.references))
+    if known is None or known.ranks.shape[1] != columns.size:
+        ranks = distance_ranks(everything, rows, columns)
+    else:
+        ranks = np.concatenate([known.ranks, distance_ranks(everything, rows[n_references:], columns)])
+    values = np.arange(n_values, len(attribute.concepts), dtype=np.int32)
+    levels = distance_levels(
+        everything, values, columns[: len(candidates)], ranks[0, : len(candidates)], ranks[0, places[values]]
+    )
+    if known is not None:
+        levels = known.levels.followed_by(levels)
+    directed = noise_kernels.directed_lists(levels.arrays)
+    return Replacements(attribute, candidates, references, released, released_codes, levels, directed, ranks, places)
+
+
+def candidate_concepts(attribute: NominalAttribute, candidates: Candidates) -> tuple[str, ...]:
+    """What the values of a column may become."""
+    domain = attribute.domain
+    if candidates == "observed":
+        return tuple(dict.fromkeys(attribute.concepts))
+    if candidates == "leaves":
+        return tuple(domain.ids[n] for n in np.flatnonzero(np.diff(domain.child_offsets) == 0).tolist())
+    return domain.ids
+
+
+# ------------------------------------------------------------------------------------------------ masking
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoisyColumn:
+    """A column with what noise needs to know of it."""
+
+    name: str
+    attribute: Attribute
+    deviation: float
+    """The root of the variance that the noise level is a share of."""
+    mean: str | None
+    """The semantic mean; None for numbers."""
+    partner: int | None
+    """The column whose value is the reference; None for the semantic mean, and for numbers."""
+    extent: float
+    """What distances are divided by in the evidence: the range of numbers, 1 for concepts."""
+    replacements: Replacements | None
+    """None for numbers."""
+
+    def references_of(self, columns: Sequence[Codes]) -> Codes | None:
+        """For each cell the number of its reference, 0 for the mean where the partner is missing; None for all mean."""
+        return None if self.partner is None else np.maximum(columns[self.partner] + np.int32(1), np.int32(0))
+
+
+class Tally:
+    """Counts what is noted of cells as they are masked, in any order and by several threads."""
+
+    def __init__(self, n_columns: int) -> None:
+        self._lock = Lock()
+        self._counts = np.zeros((n_columns, 3), dtype=np.int64)
+
+    def add(self, column: int, codes: Codes, fate: NDArray[np.uint8]) -> None:
+        """Count some cells of a column."""
+        truncated = int(np.count_nonzero(fate & noise_kernels.TRUNCATED))
+        conflicts = int(np.count_nonzero(fate & noise_kernels.CONFLICT))
+        cells = int(np.count_nonzero(codes >= 0))
+        with self._lock:
+            self._counts[column] += (cells, truncated, conflicts)
+
+    def shares(self, column: int) -> tuple[float, float]:
+        """The shares of the cells of a column that were truncated and that had a conflict; 0 before any cell."""
+        cells, truncated, conflicts = self._counts[column].tolist()
+        return (truncated / cells, conflicts / cells) if cells else (0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseMasker:
+    """Adds noise to rows: the same to a row of the same number, whatever rows come with it."""
+
+    columns: tuple[NoisyColumn, ...]
+    mixing: Floats | None
+    """The root of the matrix of correlations of the noise; None for noise that is independent."""
+    levels: NoiseLevels
+    distribution: Distribution
+    nearest: bool
+    tally: Tally
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The columns with all candidates behind their own values."""
+        return tuple(
+            column.attribute if column.replacements is None else column.replacements.released for column in self.columns
+        )
+
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | Floats]:
+        """Mask some rows: see `RowMasker`."""
+        words = [row_words(key, rows, f"noise of {column.name}") for column in self.columns]
+        standard = np.empty((len(words), rows.size))
+        direct = laplaces if self.distribution == "laplace" and self.mixing is None else normals
+        for place, (first, _) in enumerate(words):
+            standard[place] = direct(first)
+        if self.distribution == "laplace" and self.mixing is not None:
+            standard *= np.sqrt(exponentials(row_words(key, rows, "size of the noise")[0]))
+        return [self._masked(place, columns, rows, standard, words[place][1]) for place in range(len(self.columns))]
+
+    def _masked(
+        self, place: int, columns: Sequence[Codes], rows: Longs, standard: Floats, words: NDArray[np.uint64]
+    ) -> Codes | Floats:
+        column, codes = self.columns[place], columns[place]
+        scale = self.levels.roots(place, rows) * column.deviation
+        noise = standard[place] if self.mixing is None else noise_kernels.mixed_noise(standard, self.mixing[place])
+        if column.replacements is None:
+            numbers = getattr(column.attribute, "numbers", np.empty(0))
+            return np.where(codes >= 0, np.append(numbers, np.nan)[codes] + scale * noise, np.nan)
+        references = column.references_of(columns)
+        if references is not None:
+            noise = np.where(references > 0, noise, standard[place])
+        released, fate = column.replacements.replaced(scale * noise, words, codes, references, nearest=self.nearest)
+        self.tally.add(place, codes, fate)
+        return released
+
+    def facts(self, before: Sequence[Codes], after: Sequence[Codes | Floats]) -> Mapping[str, Any]:  # noqa: ARG002
+        """How large the noise was meant to be, and how often the taxonomy was too small for it."""
+        targets, truncated, conflicts = {}, {}, {}
+        for place, column in enumerate(self.columns):
+            deviation = column.deviation / column.extent if column.extent else 0.0
+            targets[column.name] = target_rmse(self.levels.mean(place), deviation**2)
+            if column.replacements is not None:
+                truncated[column.name], conflicts[column.name] = self.tally.shares(place)
+        return {"target_rmse": targets, "truncated_share": truncated, "conflict_share": conflicts}
+
+    def for_columns(self, attributes: Sequence[Attribute]) -> NoiseMasker:
+        """The same noise for columns with further values behind those that are known."""
+        known = [column.attribute for column in self.columns]
+        if all(one is other for one, other in zip(known, attributes, strict=True)):
+            return self
+        columns = tuple(
+            replace(
+                column,
+                attribute=attribute,
+                replacements=column.replacements and _extended(column.replacements, attribute, column, attributes),
+            )
+            for column, attribute in zip(self.columns, attributes, strict=True)
+        )
+        return replace(self, columns=columns)
+
+
+def target_rmse(noise_level: float, variance_of_column: float) -> float:
+    """The root of the mean squared distance that noise would have were there a concept at every distance."""
+    return math.sqrt(noise_level * variance_of_column)
+
+
+def noisy_column(
+    records: Records,
+    place: int,
+    partner: int | None,
+    mean: str | None,
+    variance_of_column: float,
+    candidates: Candidates,
+) -> NoisyColumn:
+    """A column with the replacements of its values."""
+    attribute = records.attributes[place]
+    found = None
+    if isinstance(attribute, NominalAttribute) and mean is not None:
+        references = _references(mean, None if partner is None else records.attributes[partner])
+        found = replacements(attribute, candidate_concepts(attribute, candidates), references)
+    extent = attribute.scale if isinstance(attribute, NumericAttribute) else 1.0
+    return NoisyColumn(records.names[place], attribute, math.sqrt(variance_of_column), mean, partner, extent, found)
+
+
+def _extended(
+    known: Replacements, attribute: Attribute, column: NoisyColumn, attributes: Sequence[Attribute]
+) -> Replacements:
+    """Replacements for a column with further values, or with further values of its partner."""
+    references = _references(column.mean, None if column.partner is None else attributes[column.partner])
+    if not isinstance(attribute, NominalAttribute) or (attribute is known.attribute and references == known.references):
+        return known
+    return replacements(attribute, known.candidates, references, known)
+
+
+def _references(mean: str | None, partner: Attribute | None) -> tuple[str, ...]:
+    """The mean, and behind it the concepts of the partner's values."""
+    concepts = partner.concepts if isinstance(partner, NominalAttribute) else ()
+    return (mean or "", *concepts)

@@ -1,0 +1,106 @@
+"""Semantic rank swapping of one column in one fixed order.
+
+The value whose summed distance to all records is largest comes first, the others follow by their distance to it, equal
+values together and values at equal distance in random order; each record not yet exchanged takes a random partner among
+the next k. Far from the first value the order tells little, as values at the same distance to it may be far from each
+other: this is the baseline of the two methods that look for the nearest records of each record anew.
+
+Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algorithm 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from anonto.methods import kernels
+from anonto.methods.flows import Flows, flows_of_pairs
+from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.parameters import k_for, require_k_or_percent, within_table
+from anonto.table.attributes import NumericAttribute
+from anonto.threads import slices
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from anonto.table.attributes import Attribute
+
+    Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankSwapFixed:
+    """``k``: how many records further on in the order a partner may stand; or ``percent`` of the records instead."""
+
+    name: ClassVar[str] = "rank-swap-fixed"
+    together: ClassVar[Literal[False]] = False
+    k: int | None = None
+    percent: float | None = None
+
+    def __post_init__(self) -> None:
+        require_k_or_percent(self.k, self.percent)
+
+    def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
+        """Order the values by their distance to the most distant one and exchange in windows."""
+        counts = column.counts
+        n = int(counts.sum())
+        k = within_table(k_for(self.k, self.percent, n), n)
+        order = _order(column, rng) if n else np.empty(0, dtype=np.int32)
+        ordered = np.repeat(order, counts[order])
+        left, right, alone = kernels.swap_in_windows(n, k, rng)
+        return flows_of_pairs(ordered[left], ordered[right], counts, alone)
+
+    def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
+        """None is proved."""
+        return MEASURED_ONLY
+
+
+DECIMALS = 12
+"""Distances that are equal to so many decimals are ties."""
+DISTANCES_AT_ONCE = 1 << 23
+
+
+def _order(column: Attribute, rng: np.random.Generator) -> NDArray[np.int32]:
+    first = most_distant_value(mean_distances(column), column.counts, rng)
+    distances = np.round(column.distances_from(np.array([first]))[0], DECIMALS)
+    distances[first] = -1.0
+    return np.lexsort((rng.permutation(distances.size), distances)).astype(np.int32)
+
+
+def most_distant_value(means: Floats, counts: Longs, rng: np.random.Generator) -> int:
+    """The value with the largest mean distance to the records; one of several by their numbers of records."""
+    tied = np.flatnonzero((means >= means[counts > 0].max() - 10.0**-DECIMALS) & (counts > 0))
+    running = np.cumsum(counts[tied])
+    return int(tied[np.searchsorted(running, rng.integers(running[-1]), side="right")])
+
+
+def mean_distances(column: Attribute) -> Floats:
+    """For each distinct value its mean distance to the records; there must be records."""
+    shares = column.counts / column.counts.sum()
+    if isinstance(column, NumericAttribute):
+        return _mean_differences(column.numbers, shares)
+    means = np.empty(shares.size)
+    for part in slices(0, shares.size, rows_at_once(shares.size)):
+        means[part] = column.distances_from(np.arange(part.start, part.stop)) @ shares
+    return means
+
+
+def rows_at_once(n_values: int) -> int:
+    """How many values to look at together, so that a table of their distances to all stays small."""
+    return max(1, DISTANCES_AT_ONCE // n_values)
+
+
+def _mean_differences(numbers: Floats, shares: Floats) -> Floats:
+    """From the running sums in order of size, divided by the range."""
+    order = np.argsort(numbers, kind="stable")
+    extent = float(np.ptp(numbers))
+    means = np.zeros(numbers.size)
+    if extent == 0.0:
+        return means
+    places = (numbers[order] - numbers[order[0]]) / extent
+    share, moment = np.cumsum(shares[order]), np.cumsum(shares[order] * places)
+    means[order] = places * (2.0 * share - 1.0) + moment[-1] - 2.0 * moment
+    return means

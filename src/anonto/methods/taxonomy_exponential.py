@@ -1,0 +1,268 @@
+r"""The exponential mechanism over a taxonomy: every value is drawn anew, near concepts more often than far ones.
+
+With sd the semantic distance and Δ the largest distance in the column's domain, value a becomes concept c of the
+domain, a itself included, with probability
+
+$$\Pr(c) \propto \exp\bigl(-\varepsilon\, sd(c, a) / 2\Delta\bigr)$$
+
+Two values, whatever they are, give each concept with probabilities that differ by a factor of at most $e^\varepsilon$:
+local ε-differential privacy of each value. With ``metric = true`` the exponent is $-\varepsilon\, sd(c, a)/2$ and the
+factor for two values at distance d is at most $e^{\varepsilon d}$ (metric privacy): values that mean nearly the same
+are hard to tell apart, values far apart are not. That needs the triangle inequality, and is refused for a measure that
+does not keep it on this taxonomy.
+
+- What is released never depends on the data of others: the concepts are those of the declared domain, so the root
+  ``"lcs"`` and information content from the data are refused, and every concept has one spelling.
+- Missing cells, and cells without a concept, stay as they are: that they are so is not protected.
+- ε adds up over the columns of a record, and over releases of the same record.
+- Levels are drawn by exact cumulated probabilities, the small ones first, with numbers of 128 bits.
+- In a domain of more than 16,384 concepts Δ is not searched for and taken as 1, which it never exceeds.
+
+References: McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007; Chatzikokolakis, Andrés, Bordenabe,
+Palamidessi, Broadening the scope of differential privacy using metrics, PETS 2013.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from anonto.errors import DependsOnDataError, NotAMetricError, ParameterError
+from anonto.methods import noise_kernels
+from anonto.methods.guarantee import Guarantee, Setting
+from anonto.methods.noise import DistanceLevels, distance_levels, require_concepts
+from anonto.rng import row_words
+from anonto.table.attributes import NominalAttribute
+from anonto.table.new_cells import spelt_further
+from anonto.taxonomy.distance import USE_CONTENT
+from anonto.taxonomy.matrix import distance_matrix
+from anonto.threads import slices
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.table.attributes import Attribute
+    from anonto.table.records import Records
+
+    Codes = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+
+METRICS = ("ancestor", "jaccard", "equality")
+"""Measures that keep the triangle inequality on every taxonomy; the others keep it on trees."""
+LARGEST_SEARCHED = 1 << 14
+"""In domains with more concepts the largest distance is not searched for."""
+ROWS_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaxonomyExponential:
+    """``epsilon``: above 0, small is private; ``metric``: whether near values alone are protected so well."""
+
+    name: ClassVar[str] = "taxonomy-exponential"
+    together: ClassVar[Literal[True]] = True
+    by_row: ClassVar[Literal[True]] = True
+    epsilon: float
+    metric: bool = False
+
+    def __post_init__(self) -> None:
+        epsilon: object = self.epsilon
+        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
+            raise ParameterError("epsilon", "a finite number above 0", epsilon)
+        if not isinstance(self.metric, bool):
+            raise ParameterError("metric", "true or false", self.metric)
+
+    def fit(self, records: Records, rng: np.random.Generator) -> ExponentialMasker:  # noqa: ARG002
+        """Cumulate the probabilities of each value's concepts by their distance."""
+        require_concepts(records, self.name)
+        columns = []
+        for name, attribute in zip(records.names, records.attributes, strict=True):
+            if not isinstance(attribute, NominalAttribute):
+                columns.append(DrawnColumn(name, attribute, 0.0, None))
+                continue
+            self._require_promise(name, attribute)
+            sensitivity = 1.0 if self.metric else largest_distance(attribute)
+            columns.append(DrawnColumn(name, attribute, sensitivity, _draws(attribute, sensitivity, self.epsilon)))
+        return ExponentialMasker(tuple(columns), self.epsilon, self.metric)
+
+    def _require_promise(self, name: str, attribute: NominalAttribute) -> None:
+        if attribute.root == "lcs":
+            raise DependsOnDataError(name, "root = 'lcs'", "root to 'ontology' or to a concept that is declared")
+        if attribute.measure in USE_CONTENT and attribute.information_content == "data":
+            raise DependsOnDataError(name, "information_content = 'data'", "it to 'sanchez' or 'seco'")
+        if self.metric and not is_metric(attribute):
+            raise NotAMetricError(name, attribute.measure, attribute.domain.name, METRICS[:2])
+
+    def guarantee(self, setting: Setting) -> Guarantee:
+        """Local privacy of each value, by the distance of values if metric."""
+        factor = (
+            "two values at semantic distance d give each concept of the domain with probabilities that differ by a "
+            "factor of at most e^(ε·d)"
+            if self.metric
+            else "any two values give each concept of the domain with probabilities that differ by a factor of at most "
+            "e^ε"
+        )
+        left_out = f"; quasi-identifiers outside the step ({', '.join(setting.left_out)}) are not protected by it"
+        return Guarantee(
+            kind="metric privacy" if self.metric else "local ε-differential privacy",
+            epsilon=float(self.epsilon),
+            proved=True,
+            conditions=f"for each value alone: {factor}; ε adds up over the columns of a record and over releases of "
+            "it; the domains are declared and not chosen by the data, and the seed stays secret; that a cell is "
+            f"missing or has no concept is not protected{left_out if setting.left_out else ''}",
+        )
+
+
+def is_metric(attribute: NominalAttribute) -> bool:
+    """Whether the measure keeps the triangle inequality between all concepts of the domain."""
+    if attribute.measure in METRICS:
+        return True
+    space, domain = attribute.space, attribute.domain
+    below = [concept for concept in domain.ids if concept not in domain.roots]
+    several = np.diff(space.parent_offsets)[space.numbers(below)] > 1
+    return not several.any()
+
+
+def largest_distance(attribute: NominalAttribute) -> float:
+    """The largest distance of two concepts of the domain; 1 where that would take long to find."""
+    domain, space = attribute.domain, attribute.space
+    if len(domain) > LARGEST_SEARCHED or len(domain.roots) > 1:
+        return 1.0
+
+    def search() -> float:
+        numbers, largest = space.numbers(domain.ids), 0.0
+        for part in slices(0, numbers.size, ROWS_AT_ONCE):
+            block = distance_matrix(
+                space,
+                numbers[part],
+                numbers[part.start :],
+                attribute.measure,
+                information_content=attribute.information_content,
+            )
+            largest = max(largest, float(block.max()))
+            if largest >= 1.0:
+                break
+        return largest
+
+    return domain.remembered(("largest distance", attribute.measure, attribute.information_content), search)
+
+
+# ------------------------------------------------------------------------------------------------ masking
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draws:
+    """The probabilities of what the values of a column become."""
+
+    released: NominalAttribute
+    """The column with concepts of its domain behind its own values."""
+    codes: Codes
+    """For each concept of the domain its code in ``released``."""
+    levels: DistanceLevels
+    cumulated: Floats
+    """For each level of a value the probability to move at least so far."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnColumn:
+    """A column with what the mechanism needs to know of it."""
+
+    name: str
+    attribute: Attribute
+    sensitivity: float
+    """What distances are divided by."""
+    draws: Draws | None
+    """None for a column of no records."""
+
+    def drawn(self, codes: Codes, rows: Longs, key: np.uint64) -> Codes:
+        """The released codes of some cells."""
+        out = np.full(codes.size, -1, dtype=np.int32)
+        if self.draws is None:
+            return out
+        first, second = row_words(key, rows, f"level of {self.name}")
+        picks, _ = row_words(key, rows, f"concept of {self.name}")
+        levels = self.draws.levels.arrays
+        noise_kernels.draw_level(first, second, picks, codes, levels, self.draws.cumulated, self.draws.codes, out)
+        return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExponentialMasker:
+    """Draws a concept for each cell: the same in a row of the same number, whatever rows come with it."""
+
+    columns: tuple[DrawnColumn, ...]
+    epsilon: float
+    metric: bool
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The columns with the concepts of their domains behind their own values."""
+        return tuple(column.attribute if column.draws is None else column.draws.released for column in self.columns)
+
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | Floats]:
+        """Mask some rows: see `RowMasker`."""
+        return [column.drawn(codes, rows, key) for column, codes in zip(self.columns, columns, strict=True)]
+
+    def facts(self, before: Sequence[Codes], after: Sequence[Codes | Floats]) -> Mapping[str, Any]:  # noqa: ARG002
+        """What distances were divided by, and what adds up over the columns."""
+        if self.metric:
+            return {}
+        return {
+            "sensitivity": {column.name: column.sensitivity for column in self.columns},
+            "record_epsilon": self.epsilon * len(self.columns),
+        }
+
+    def for_columns(self, attributes: Sequence[Attribute]) -> ExponentialMasker:
+        """The same mechanism for columns with further values behind those that are known."""
+        columns = tuple(
+            replace(column, attribute=attribute, draws=_draws(attribute, column.sensitivity, self.epsilon))
+            if isinstance(attribute, NominalAttribute) and attribute is not column.attribute
+            else column
+            for column, attribute in zip(self.columns, attributes, strict=True)
+        )
+        return replace(self, columns=columns)
+
+
+def _draws(attribute: NominalAttribute, sensitivity: float, epsilon: float) -> Draws:
+    released, released_codes = _in_one_spelling(attribute)
+    everything, candidates = released.codes_of(attribute.domain.ids)
+    levels = distance_levels(everything, np.arange(attribute.counts.size, dtype=np.int32), candidates)
+    cumulated = np.zeros(levels.distances.size)
+    rate = epsilon / (2.0 * sensitivity) if sensitivity else 0.0
+    for value in range(attribute.counts.size):
+        own = slice(int(levels.offsets[value]), int(levels.offsets[value + 1]) - 1)
+        sizes = levels.bounds[own, 3] - levels.bounds[own, 0]
+        farther = np.cumsum((sizes * np.exp(-rate * levels.distances[own]))[::-1])[::-1]
+        cumulated[own] = farther / farther[0]
+    return Draws(released, released_codes, levels, cumulated)
+
+
+def _in_one_spelling(attribute: NominalAttribute) -> tuple[NominalAttribute, Codes]:
+    """The column with concepts of its domain behind its own values, and the codes of all concepts of the domain.
+
+    A value has the code of its concept only if it is spelt as the column usually spells one. Were some concepts
+    released in the spelling of their records, that would show which concepts the records have.
+    """
+    n_own, own = attribute.counts.size, attribute.column.values
+    twice = replace(
+        attribute,
+        concepts=(*attribute.concepts, *attribute.concepts),
+        counts=np.concatenate([attribute.counts, np.zeros(n_own, dtype=np.int64)]),
+    )
+    usual = spelt_further(twice, own)
+    code_of = {
+        concept: code for code, concept in reversed(list(enumerate(attribute.concepts))) if own[code] == usual[code]
+    }
+    further = [concept for concept in attribute.domain.ids if concept not in code_of]
+    code_of.update({concept: n_own + place for place, concept in enumerate(further)})
+    released = replace(
+        attribute,
+        concepts=(*attribute.concepts, *further),
+        counts=np.concatenate([attribute.counts, np.zeros(len(further), dtype=np.int64)]),
+    )
+    return released, np.array([code_of[concept] for concept in attribute.domain.ids], dtype=np.int32)

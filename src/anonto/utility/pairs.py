@@ -1,0 +1,143 @@
+"""What pairs of columns lost: how their dependence changed."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.stats.contingency import joint_shares
+from anonto.stats.dependence import Spread, TwoColumns
+from anonto.table.attributes import NumericAttribute
+from anonto.table.columns import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.table.comparison import ComparedColumn
+
+    Codes = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+
+MOST_VALUES = 3_000
+MOST_ROWS_OF_LARGE = 2_000
+"""With a column of more values than this allows, dependence is measured on so many rows."""
+
+
+def pair_losses(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> list[dict[str, Any]]:
+    """For each pair of columns its distance correlation before and after, and what else applies to its kinds.
+
+    Args:
+        columns: All columns that have distances.
+        rng: For the rows on which columns of very many values are measured.
+    """
+    n_rows = columns[0].original.size if columns else 0
+    sample = np.sort(rng.choice(n_rows, min(MOST_ROWS_OF_LARGE, n_rows), replace=False)) if n_rows else np.empty(0, int)
+    tables = {column.name: column.attribute.distances() for column in columns if column.n_values <= MOST_VALUES}
+    return [_losses(a, b, tables, sample) for a, b in combinations(columns, 2)]
+
+
+def _losses(
+    a: ComparedColumn, b: ComparedColumn, tables: dict[str, Floats], sample: NDArray[np.int64]
+) -> dict[str, Any]:
+    correlations, n_records = {}, {}
+    for which in ("original", "masked"):
+        codes_a, codes_b = getattr(a, which), getattr(b, which)
+        if a.name not in tables or b.name not in tables:
+            codes_a, codes_b = codes_a[sample], codes_b[sample]
+        both = (codes_a >= 0) & (codes_b >= 0)
+        n_records[which] = int(np.count_nonzero(both))
+        correlations[which] = _distance_correlation(a, b, codes_a[both], codes_b[both], tables)
+    found: dict[str, Any] = {
+        "columns": [a.name, b.name],
+        "distance_correlation": correlations,
+        "n": n_records["original"],
+        **_others(a, b),
+    }
+    return found
+
+
+def _distance_correlation(
+    a: ComparedColumn, b: ComparedColumn, codes_a: Codes, codes_b: Codes, tables: dict[str, Floats]
+) -> float:
+    if codes_a.size < 2:
+        return 0.0
+    (of_a, new_a), (of_b, new_b) = _spread(a, codes_a, tables), _spread(b, codes_b, tables)
+    shares = joint_shares(new_a, new_b)
+    variances = of_a.variance(), of_b.variance()
+    scale = math.sqrt(max(variances[0].plain, 0.0) * max(variances[1].plain, 0.0))
+    if any(one.plain <= one.rounding for one in variances) or not scale:
+        return 0.0
+    covariance = TwoColumns(of_a, of_b, shares).covariance()
+    return min(1.0, math.sqrt(max(covariance.plain, 0.0) / scale))
+
+
+def _spread(column: ComparedColumn, codes: Codes, tables: dict[str, Floats]) -> tuple[Spread, Column]:
+    """The distances of the values that occur, with their shares, and the column in those values alone."""
+    present, new = np.unique(codes, return_inverse=True)
+    if column.name in tables:
+        distances = np.ascontiguousarray(tables[column.name][np.ix_(present, present)])
+    else:
+        grid = np.meshgrid(present, present, indexing="ij")
+        pairs = column.attribute.pair_distances(grid[0].ravel(), grid[1].ravel())
+        distances = pairs.reshape(present.size, present.size)
+    shares = np.bincount(new, minlength=present.size) / codes.size
+    return Spread.of(distances, shares, codes.size), Column(tuple(map(str, present.tolist())), new.astype(np.int32))
+
+
+def _others(a: ComparedColumn, b: ComparedColumn) -> dict[str, Any]:
+    """Pearson's correlation of two columns of numbers; Cramér's V and the change of the cross table of two others."""
+    are_numbers = [isinstance(one.attribute, NumericAttribute) for one in (a, b)]
+    if all(are_numbers):
+        return {"pearson": {which: _pearson(a, b, which) for which in ("original", "masked")}}
+    if any(are_numbers):
+        return {}
+    return {
+        "cramers_v": {which: _cramers_v(a, b, which) for which in ("original", "masked")},
+        "cross_table_bias": _cross_table_bias(a, b),
+    }
+
+
+def _pearson(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
+    codes_a, codes_b = getattr(a, which), getattr(b, which)
+    both = (codes_a >= 0) & (codes_b >= 0)
+    x, y = a.attribute.numbers[codes_a[both]], b.attribute.numbers[codes_b[both]]  # type: ignore[attr-defined]
+    if x.size < 2 or not np.ptp(x) or not np.ptp(y):
+        return 0.0
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _cramers_v(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
+    """Bergsma's bias-corrected form is not used: both tables have the same bias, and the plain one is better known."""
+    codes_a, codes_b = getattr(a, which), getattr(b, which)
+    both = (codes_a >= 0) & (codes_b >= 0)
+    n = int(np.count_nonzero(both))
+    if not n:
+        return 0.0
+    keys, counts = np.unique(codes_a[both].astype(np.int64) * b.n_values + codes_b[both], return_counts=True)
+    margin_a = np.bincount(codes_a[both], minlength=a.n_values)
+    margin_b = np.bincount(codes_b[both], minlength=b.n_values)
+    smaller = min(np.count_nonzero(margin_a), np.count_nonzero(margin_b)) - 1
+    if smaller < 1:
+        return 0.0
+    expected = margin_a[keys // b.n_values] * margin_b[keys % b.n_values] / n
+    squared = float((counts**2 / expected).sum()) - n
+    return math.sqrt(max(0.0, squared) / (n * smaller))
+
+
+def _cross_table_bias(a: ComparedColumn, b: ComparedColumn) -> float:
+    """Half the sum of the absolute differences of the shares of all pairs of values: 0 for none, 1 for all."""
+    keys = [
+        (column_a.astype(np.int64) + 1) * (b.n_values + 1) + column_b + 1
+        for column_a, column_b in ((a.original, b.original), (a.masked, b.masked))
+    ]
+    n = keys[0].size
+    if not n:
+        return 0.0
+    unique, place = np.unique(np.concatenate(keys), return_inverse=True)
+    counts = [np.bincount(part, minlength=unique.size) for part in (place[:n], place[n:])]
+    return float(np.abs(counts[0] - counts[1]).sum()) / (2.0 * n)

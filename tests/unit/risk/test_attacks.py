@@ -1,0 +1,212 @@
+"""The attacks, attacked: tables whose answer is known, and definitions written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anonto
+from anonto.risk.attribute_inference import attribute_inference
+from anonto.risk.classes import real_k, uniqueness
+from anonto.risk.distance_linkage import distance_linkage
+from anonto.risk.earth_mover import earth_movers_distance
+from anonto.risk.global_linkage import global_linkage
+from anonto.risk.interval_disclosure import interval_disclosure
+from anonto.risk.permutation_distance import permutation_distances
+from anonto.risk.rate import wilson_interval
+from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.description import ColumnDescription
+from anonto.table.prepare import opener
+
+ILLNESSES = anonto.read_ontology("illnesses")
+CONCEPTS = ["flu", "measles", "burn", "fracture"]
+DESCRIPTIONS = {
+    "illness": ColumnDescription(ontology=ILLNESSES),
+    "age": ColumnDescription(kind="numeric"),
+    "pain": ColumnDescription(kind="ordinal", order=("low", "mid", "high")),
+    "city": ColumnDescription(),
+}
+CELLS = {
+    "illness": st.sampled_from([*CONCEPTS, None]),
+    "age": st.sampled_from(["20", "30", "35", "80", None]),
+    "pain": st.sampled_from(["low", "mid", "high"]),
+    "city": st.sampled_from(["x", "y"]),
+}
+TABLES = st.lists(st.tuples(*(st.tuples(cells, cells) for cells in CELLS.values())), min_size=1, max_size=14)
+
+
+def compared(name: str, original: list[Any], masked: list[Any]) -> ComparedColumn:
+    series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
+    return compared_column(name, *series, DESCRIPTIONS[name], opener())
+
+
+def columns_of(rows: list[Any]) -> list[ComparedColumn]:
+    names = [
+        name for place, name in enumerate(CELLS) if any(row[place][side] is not None for row in rows for side in (0, 1))
+    ]
+    return [
+        compared(name, *([row[list(CELLS).index(name)][side] for row in rows] for side in (0, 1))) for name in names
+    ]
+
+
+def squared(columns: list[ComparedColumn], i: int, j: int) -> float:
+    """Of original i and released j, from the definition."""
+    total = 0.0
+    for column in columns:
+        x, y = column.original[i], column.masked[j]
+        if x < 0 or y < 0:
+            total += float((x < 0) != (y < 0))
+        else:
+            total += float(column.attribute.pair_distances(np.array([x]), np.array([y]))[0]) ** 2
+    return total
+
+
+@settings(max_examples=60, deadline=None)
+@given(TABLES)
+def test_distance_linkage_links_to_the_nearest_and_shares_ties(rows: list[Any]) -> None:
+    columns = columns_of(rows)
+    expected = 0.0
+    for i in range(len(rows)):
+        distances = np.round([squared(columns, i, j) for j in range(len(rows))], 10)
+        nearest = np.flatnonzero(distances == distances.min())
+        expected += (i in nearest) / nearest.size
+    found = distance_linkage(columns)
+    assert found.rate == pytest.approx(expected / len(rows), abs=1e-9)
+    assert found.low <= found.rate <= found.high
+
+
+def test_an_unmasked_table_is_linked_as_far_as_its_records_differ() -> None:
+    rng = np.random.default_rng(1)
+    illness = rng.choice(CONCEPTS, 200).tolist()
+    age = rng.choice(["20", "30", "35"], 200).tolist()
+    columns = [compared("illness", illness, illness), compared("age", age, age)]
+    distinct = len(set(zip(illness, age, strict=True)))
+    assert distance_linkage(columns).rate == pytest.approx(distinct / 200)
+    assert distance_linkage(columns, np.arange(100)).n == 100
+    assert global_linkage(columns, np.random.default_rng(2)).rate == pytest.approx(distinct / 200, abs=0.06)
+
+
+def test_a_table_shuffled_at_random_is_linked_by_chance_alone() -> None:
+    rng = np.random.default_rng(1)
+    age = [str(number) for number in range(400)]
+    found = [distance_linkage([compared("age", age, rng.permutation(age).tolist())]) for _ in range(40)]
+    assert np.mean([one.rate for one in found]) == pytest.approx(1 / 400, abs=4 * np.sqrt(1 / 400 / 16_000))
+    assert found[0].baseline == 1 / 400
+    matched = global_linkage([compared("age", age, rng.permutation(age).tolist())], np.random.default_rng(3))
+    assert matched.rate < 0.02
+
+
+def test_a_shift_by_one_row_is_not_taken_for_the_truth() -> None:
+    age = [str(number) for number in range(0, 4000, 10)]
+    shifted = [*age[1:], age[0]]
+    assert distance_linkage([compared("age", age, shifted)]).rate == 0.0
+    assert global_linkage([compared("age", age, shifted)], np.random.default_rng(3)).rate == 0.0
+
+
+def test_matching_all_persons_at_once_sees_through_a_common_shift() -> None:
+    age = [str(number) for number in range(200)]
+    columns = [compared("age", age, [f"{number + 0.6:.1f}" for number in range(200)])]
+    assert distance_linkage(columns).rate == 1 / 200
+    assert global_linkage(columns, np.random.default_rng(3)).rate == 1.0
+
+
+def test_wilsons_interval_is_that_of_the_book() -> None:
+    assert wilson_interval(8, 10) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    assert wilson_interval(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+def test_classes_are_counted_on_the_whole_released_vector() -> None:
+    illness = ["flu", "flu", "flu", "burn"]
+    city = ["x", "x", "y", "y"]
+    columns = [compared("illness", illness, illness), compared("city", city, city)]
+    found = real_k(columns)
+    assert found.details["real_k"] == 1
+    assert found.rate == 0.5
+    assert found.details["class_sizes"] == [[1, 2], [2, 1]]
+
+
+def test_diversity_and_closeness_of_a_confidential_column() -> None:
+    city = ["x"] * 4 + ["y"] * 4
+    age = ["20", "20", "20", "80", "20", "80", "80", "80"]
+    found = uniqueness([compared("city", city, city)], [compared("age", age, age)])
+    assert found.details["k_anonymity"] == 4
+    told = found.details["confidential"]["age"]
+    assert (told["l_diversity"], told["semantic_l_diversity"]) == (2, 2)
+    assert told["t_closeness"] == pytest.approx(0.25)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 5))
+def test_moving_earth_over_numbers_is_moving_it_over_their_distances(number: int, size: int) -> None:
+    rng = np.random.default_rng(number)
+    a, b = rng.dirichlet(np.ones(size), 2)
+    numbers = rng.uniform(0, 9, size)
+    distances = np.abs(np.subtract.outer(numbers, numbers)) / np.ptp(numbers)
+    expected = earth_movers_distance(a, b, None, numbers)
+    assert earth_movers_distance(a, b, distances) == pytest.approx(expected, abs=1e-7)
+    assert earth_movers_distance(a, b, 1 - np.eye(size)) == pytest.approx(earth_movers_distance(a, b, None), abs=1e-7)
+
+
+def test_a_value_that_stays_in_its_branch_is_disclosed() -> None:
+    original = ["flu", "flu", "burn", "burn"]
+    masked = ["measles", "flu", "fracture", "flu"]
+    found = {risk.knowledge: risk for risk in interval_disclosure(compared("illness", original, masked))}
+    near, branch, *_ = found.values()
+    assert near.rate == 0.25
+    top = {one: ILLNESSES.ancestors(one) for one in {*original, *masked}}
+    shared = [
+        len([a for a in top[x] if a in top[y] and ILLNESSES.depth(a) == 2]) > 0
+        for x, y in zip(original, masked, strict=True)
+    ]
+    assert branch.rate == np.mean(shared)
+    pairs = [len([a for a in top[x] if a in top[y] and ILLNESSES.depth(a) == 2]) > 0 for x in original for y in masked]
+    assert branch.baseline == pytest.approx(np.mean(pairs))
+
+
+def _share_a_branch(x: str, y: str) -> bool:
+    shared = {*ILLNESSES.ancestors(x)} & {*ILLNESSES.ancestors(y)}
+    return any(ILLNESSES.depth(one) == 2 for one in shared)
+
+
+def test_what_only_the_own_record_tells_is_inferred_and_what_all_tell_is_not() -> None:
+    age = [str(number) for number in range(60)]
+    rng = np.random.default_rng(0)
+    secret = rng.choice(CONCEPTS, 60).tolist()
+    told = attribute_inference([compared("age", age, age)], compared("illness", secret, secret))
+    assert told.details["success"] == 1.0
+    assert told.rate == 1.0
+    of_all = attribute_inference([compared("age", age, age)], compared("illness", ["flu"] * 60, ["flu"] * 60))
+    assert of_all.control == 1.0
+    assert of_all.rate == 0.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(TABLES)
+def test_permutation_distance_is_the_least_largest_difference_in_rank(rows: list[Any]) -> None:
+    columns = columns_of(rows)
+    found = permutation_distances(columns)
+    for i in range(len(rows)):
+        shifts = []
+        for j in range(len(rows)):
+            largest = 0.0
+            for column in columns:
+                x, y = column.original[i], column.masked[j]
+                if x < 0 or y < 0:
+                    largest = max(largest, 0.0 if x == y else np.inf)
+                    continue
+                released = column.masked[column.masked >= 0]
+                if hasattr(column.attribute, "numbers"):
+                    keys, own, other = column.attribute.numbers[released], *column.attribute.numbers[[x, y]]
+                else:
+                    row = np.round(column.attribute.distances()[x], 12)
+                    keys, own, other = row[released], row[x], row[y]
+                ranks = [np.count_nonzero(keys < key) + (np.count_nonzero(keys == key) + 1) / 2 for key in (own, other)]
+                largest = max(largest, abs(ranks[0] - ranks[1]))
+            shifts.append(largest)
+        assert found[i] == pytest.approx(min(shifts))

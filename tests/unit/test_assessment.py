@@ -1,0 +1,135 @@
+"""A release attacked as a whole, and what must fit before it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto.cli.main import run
+from anonto.errors import (
+    ForeignReleaseError,
+    MissingColumnError,
+    PrivateRecordError,
+    ReleaseShapeError,
+    ShuffledRowsError,
+)
+
+SEED = 1 << 90
+PLAN: dict[str, Any] = {
+    "columns": {
+        "name": {"role": "identifier"},
+        "illness": {"ontology": "illnesses"},
+        "age": {"kind": "numeric"},
+        "stay": {"kind": "numeric", "role": "confidential"},
+        "note": {"role": "other"},
+    },
+    "steps": [{"method": "group-swap", "columns": ["illness", "age"], "k": 5}],
+}
+LINKAGES = {"distance-linkage", "global-linkage"}
+ATTACKS = {*LINKAGES, "permutation-distance", "real-k", "uniqueness", "attribute-inference", "interval-disclosure"}
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(300)],
+            "illness": rng.choice(["flu", "measles", "burn", "fracture", None], 300).tolist(),
+            "age": rng.integers(0, 90, 300),
+            "stay": rng.integers(1, 30, 300),
+            "note": [f"note {i}" for i in range(300)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def found(table: pl.DataFrame) -> anonto.Assessment:
+    return anonto.assess(table, anonto.mask(table, PLAN, seed=SEED).table, PLAN, predict="stay")
+
+
+def test_every_attack_says_what_is_known_and_how_sure_it_is(found: anonto.Assessment) -> None:
+    assert {one.attack for one in found.risk} == ATTACKS
+    for one in found.risk:
+        assert 0 <= one.low <= one.rate <= one.high <= 1
+        assert 0 <= one.baseline <= 1
+        assert one.knowledge
+        assert one.n > 0
+    assert json.loads(json.dumps(found.to_dict()))["n_records"] == 300
+
+
+def test_groups_keep_their_promise_and_an_unmasked_table_does_not(
+    table: pl.DataFrame, found: anonto.Assessment
+) -> None:
+    assert all(one.low <= 1 / 5 for one in found.risk if one.attack in LINKAGES)
+    unmasked = anonto.assess(table, table.drop("name"), PLAN)
+    assert unmasked.worst is not None
+    assert unmasked.worst.low > 1 / 5
+    assert unmasked.utility["columns"]["illness"]["rmse"] == 0
+    assert unmasked.utility["table"]["pmse_ratio"] == pytest.approx(1, abs=0.6)
+
+
+def test_what_was_lost_is_told_for_columns_pairs_and_the_table(found: anonto.Assessment) -> None:
+    illness = found.utility["columns"]["illness"]
+    assert illness["rmse"] > 0
+    assert illness["hellinger"] == pytest.approx(0, abs=1e-6)
+    assert illness["mean_shift"] == 0
+    assert {tuple(pair["columns"]) for pair in found.utility["pairs"]} >= {("illness", "age"), ("illness", "stay")}
+    assert set(found.utility["table"]["prediction"]) == {"column", "original", "masked", "blind"}
+
+
+def test_a_saved_release_is_put_back_in_order_by_its_private_record(table: pl.DataFrame, tmp_path: Path) -> None:
+    release = anonto.mask(table, PLAN, seed=SEED)
+    release.save(tmp_path / "out.parquet")
+    record = tmp_path / "out.parquet.private.json"
+    from_file = anonto.assess(table, tmp_path / "out.parquet", PLAN, private=record)
+    assert from_file.to_dict() == anonto.assess(table, release.table, PLAN).to_dict()
+    with pytest.raises(ShuffledRowsError, match="private record"):
+        anonto.assess(table, tmp_path / "out.parquet", PLAN)
+
+
+def test_a_release_that_does_not_fit_is_refused(table: pl.DataFrame, tmp_path: Path) -> None:
+    masked = anonto.mask(table, PLAN, seed=SEED).table
+    with pytest.raises(ForeignReleaseError, match="lacks note"):
+        anonto.assess(table, masked.drop("note"), PLAN)
+    with pytest.raises(ForeignReleaseError, match="has more besides"):
+        anonto.assess(table, masked.with_columns(more=pl.lit(1)), PLAN)
+    with pytest.raises(ReleaseShapeError, match="299 rows where this original and plan leave 300"):
+        anonto.assess(table, masked.head(299), PLAN)
+    with pytest.raises(MissingColumnError):
+        anonto.assess(table, masked, PLAN, predict="stya")
+    (tmp_path / "wrong.json").write_text("{}")
+    for path in (tmp_path / "wrong.json", tmp_path / "nowhere.json"):
+        with pytest.raises(PrivateRecordError):
+            anonto.assess(table, masked, PLAN, private=path)
+
+
+def test_dropped_records_are_left_out_of_the_comparison(table: pl.DataFrame) -> None:
+    plan = {**PLAN, "columns": {**PLAN["columns"], "illness": {"ontology": "illnesses", "missing": "drop"}}}
+    masked = anonto.mask(table, plan, seed=SEED).table
+    assert anonto.assess(table, masked, plan).n_records == masked.height < 300
+
+
+def test_the_command_line_tells_the_worst_first(
+    table: pl.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table.write_csv(tmp_path / "in.csv")
+    (tmp_path / "plan.toml").write_text(anonto.Plan.from_dict(PLAN).to_toml())
+    words = ["--plan", str(tmp_path / "plan.toml")]
+    assert run(["mask", str(tmp_path / "in.csv"), *words, "--output", str(tmp_path / "out.csv")]) == 0
+    capsys.readouterr()
+    both = [str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), *words]
+    assert run(["assess", *both]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    both += ["--private", str(tmp_path / "out.csv.private.json")]
+    assert run(["assess", *both]) == 0
+    said = capsys.readouterr().out
+    assert said.splitlines()[2].strip().startswith("worst linkage")
+    assert run(["assess", *both, "--json"]) == 0
+    assert {one["attack"] for one in json.loads(capsys.readouterr().out)["risk"]} == ATTACKS
