@@ -561,7 +561,8 @@ def in_scale(
     rows: Sequence[Sequence[Any]], distances: Sequence[Distance | None], scale: str
 ) -> tuple[list[tuple[Any, ...]], RecordSpace]:
     """Rows and their S-distance: columns without a distance are numbers, and are divided by √(2 S²)."""
-    columns, tables = [], []
+    columns: list[list[Any]] = []
+    tables: list[dict[Any, dict[Any, float]] | None] = []
     for cells, distance in zip(zip(*rows, strict=True), distances, strict=True):
         if distance is None:
             variance = float(np.var(cells, ddof=1)) if len(cells) > 1 else 0.0

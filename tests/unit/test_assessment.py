@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,9 @@ from anonto.errors import (
     ReleaseShapeError,
     ShuffledRowsError,
 )
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SEED = 1 << 90
 PLAN: dict[str, Any] = {

@@ -19,6 +19,8 @@ Numbers = NDArray[np.integer]
 Longs = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 LongWords = NDArray[np.uint64]
+Whole = int | np.integer
+"""A single number inside a loop."""
 
 Levels = tuple[Longs, Floats, Ints, Numbers]
 """Of each value: where its levels begin; their distances; four places of each level, where its candidates begin, where
@@ -101,7 +103,7 @@ def rank_distances(distances: Floats, columns: Ints, ranks: Numbers, found: Floa
 
 
 @njit(cache=True, nogil=True)
-def _slot(key: int, bits: int) -> int:
+def _slot(key: Whole, bits: Whole) -> Whole:
     return np.int64((np.uint64(key) * _GOLDEN) >> np.uint64(64 - bits))
 
 
@@ -145,9 +147,9 @@ def order_by_rank(
 
 
 @njit(cache=True, nogil=True)
-def _side(rank: int, own_rank: int) -> int:
+def _side(rank: Whole, own_rank: Whole) -> Whole:
     """0 for closer to the reference, 1 for equally far, 2 for farther."""
-    return (rank >= own_rank) + (rank > own_rank)
+    return np.int64(rank >= own_rank) + np.int64(rank > own_rank)
 
 
 # ------------------------------------------------------------------------------------------------ replacement
@@ -314,7 +316,7 @@ def replace_by_pair(
     for i in range(codes.size):
         if codes[i] != value or references[i] != reference:
             value, reference, group = np.int64(codes[i]), np.int64(references[i]), group + 1
-            n_listed = 0
+            n_listed = np.int64(0)
             begin, end = offsets[value], offsets[value + 1] - 1
             own_rank = np.int64(ranks[reference, places[value]])
         size, side = abs(noise[i]), np.int64(noise[i] > 0.0)
@@ -374,14 +376,21 @@ def replace_by_pair(
 
 
 @njit(cache=True, nogil=True)
-def _is_on(side: int, rank: int, own_rank: int) -> bool:
+def _is_on(side: Whole, rank: Whole, own_rank: Whole) -> bool:
     """Whether a candidate is closer to a reference than a value (side 0), or farther (side 1)."""
-    return (rank > own_rank) if side else (rank < own_rank)
+    return bool(rank > own_rank) if side else bool(rank < own_rank)
 
 
 @njit(cache=True, nogil=True)
 def _has(
-    side: int, first: int, last: int, members: Numbers, value: int, ranks: Numbers, reference: int, own_rank: int
+    side: Whole,
+    first: Whole,
+    last: Whole,
+    members: Numbers,
+    value: Whole,
+    ranks: Numbers,
+    reference: Whole,
+    own_rank: Whole,
 ) -> bool:
     """Whether a level has a candidate on a side; looked for from the end where such candidates are likely."""
     for step in range(last - first):
@@ -392,7 +401,7 @@ def _has(
 
 
 @njit(cache=True, nogil=True)
-def _below(word: np.uint64, attempt: int, n: int) -> int:
+def _below(word: np.uint64, attempt: int, n: Whole) -> Whole:
     """A number from 0 to n − 1 from a word and the number of the attempt."""
     bits = mixed(word + np.uint64(attempt + 1) * _GOLDEN)
     return np.int64(float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0) * n)

@@ -63,15 +63,15 @@ METHOD_SENTENCES = {
         "that no record had may occur now."
     ),
     "taxonomy-exponential": (
-        "Each value was drawn anew by chance from all concepts of its taxonomy, near ones more often than far ones, and "
-        "possibly the value itself. The chances follow from the value of the record alone, with a privacy parameter ε "
-        "of {epsilon}: small values of ε make it hard to tell from a released value what the true one was."
+        "Each value was drawn anew by chance from all concepts of its taxonomy, near ones more often than far ones, "
+        "and possibly the value itself. The chances follow from the value of the record alone, with a privacy "
+        "parameter ε of {epsilon}: small values of ε make it hard to tell from a released value what the true one was."
     ),
     "microaggregate": (
         "The records were put into groups of at least {k} that are close in meaning, and the values of these columns "
-        "were replaced group by group: where the parameter “aggregate” is “centroid”, by what lies in the middle of the "
-        "group, the same for all its records; where it is “synthetic”, by values drawn by chance from around each. A "
-        "value of the masked table need not have occurred before."
+        "were replaced group by group: where the parameter “aggregate” is “centroid”, by what lies in the middle of "
+        "the group, the same for all its records; where it is “synthetic”, by values drawn by chance from around "
+        "each. A value of the masked table need not have occurred before."
     ),
     "invariant-swap": (
         "The records were put into bins of similar records. Each record was selected with probability {rate}, and the "

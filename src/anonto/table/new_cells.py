@@ -76,7 +76,7 @@ def new_cells(prepared: PreparedColumn, attribute: Attribute) -> NewCells | None
 def settled(prepared: PreparedColumn, numbers: NDArray[Any]) -> NDArray[np.float64]:
     """Numbers as their column can hold them: with its decimals, or ranks that it has; and no 0 has a sign."""
     if prepared.description.kind == "ordinal":
-        return np.clip(np.rint(numbers), 0, len(prepared.description.order) - 1)
+        return np.asarray(np.clip(np.rint(numbers), 0, len(prepared.description.order) - 1), dtype=np.float64)
     own = prepared.column.values
     return np.asarray(np.round(numbers, _most_decimals(own, has_comma=_has_decimal_comma(own))) + 0.0)
 
