@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_here = threading.local()
 
 
 def slices(first: int, last: int, size: int) -> list[slice]:
@@ -16,12 +20,27 @@ def slices(first: int, last: int, size: int) -> list[slice]:
 
 
 def in_threads(work: Callable[[slice], None], parts: list[slice]) -> None:
-    """Do the work for every slice; an error in one is raised here."""
-    if len(parts) < 2:
+    """Do the work for every slice; an error in one is raised here. Work inside such work is done one by one."""
+    if len(parts) < 2 or getattr(_here, "is_worker", False):
         for part in parts:
             work(part)
         return
+    started = [_pool(os.getpid()).submit(_as_worker, work, part) for part in parts]
+    try:
+        for one in started:
+            one.result()
+    finally:
+        for one in started:
+            one.cancel()
+
+
+def _as_worker(work: Callable[[slice], None], part: slice) -> None:
+    _here.is_worker = True
+    work(part)
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive into a forked process
+    """The threads of this process: starting new ones for every piece of work would cost more than small pieces do."""
     n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(work, parts):
-            pass
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="anonto")

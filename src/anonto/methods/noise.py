@@ -12,6 +12,9 @@ With ``round = "nearest"`` it is the candidate, or the value itself, whose dista
 ε = 0 stays. Every candidate has its place in the sorted row of distances of each distinct value, so a cell costs a
 search in that row; cells with the same value and reference are masked together.
 
+The rows take two bytes for each distinct value and each candidate (four from 65,537 candidates on), and as many for
+the values of a partner: in a very large ontology declare a root, or take ``candidates = "observed"``.
+
 Reference: Rodriguez-Garcia, Sánchez, Batet, Perturbative data protection of multivariate nominal datasets, PSD 2016,
 Algorithm 1.
 """
