@@ -15,6 +15,7 @@ import numpy as np
 
 from anonto.errors import InternalError
 from anonto.methods import kernels
+from anonto.table.columns import counts_of
 from anonto.threads import in_threads
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Flows:
 
     def records_of(self, codes: Codes) -> Longs:
         """How many records of each value a chunk has: added up, where the next chunk starts."""
-        return np.bincount(codes[codes >= 0], minlength=self.sizes.size).astype(np.int64)
+        return counts_of(codes, self.sizes.size)
 
     @property
     def arrays(self) -> kernels.FlowArrays:

@@ -22,6 +22,8 @@ FIRST_LOOK = 1 << 17
 ROWS_AT_ONCE = 1 << 20
 CATEGORIES_AT_ONCE = 1 << 17
 TEXTS_AT_ONCE = 1 << 18
+FEW_CODES = 1 << 17
+"""So few codes are counted before a compiler is loaded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,8 +42,7 @@ class Column:
     @property
     def counts(self) -> NDArray[np.int64]:
         """How often each distinct value occurs."""
-        present = self.codes if self.codes.size == 0 or self.codes.min() >= 0 else self.codes[self.codes >= 0]
-        return np.bincount(present, minlength=len(self.values))
+        return counts_of(self.codes, len(self.values))
 
     @property
     def n_missing(self) -> int:
@@ -74,6 +75,17 @@ class Column:
         new_code[-1] = MISSING
         names = tuple(value for value, stays in zip(self.values, staying[:-1], strict=True) if stays)
         return Column(names, new_code[self.codes])
+
+
+def counts_of(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64]:
+    """How often each value occurs."""
+    if codes.size < FEW_CODES:
+        return np.bincount(codes[codes >= 0], minlength=n_values)
+    from anonto.table.row_kernels import count
+
+    counts = np.zeros(n_values, dtype=np.int64)
+    count(codes, counts)
+    return counts
 
 
 def first_positions(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64]:
@@ -188,7 +200,9 @@ def _look_up(series: pl.Series, categories: pl.Enum, codes: NDArray[np.int32]) -
 
     def look_up(part: slice) -> None:
         found = series[part].cast(categories, strict=False).to_physical()
-        codes[part] = found.cast(pl.Int32).fill_null(MISSING).to_numpy()
+        if found.null_count():
+            found = found.cast(pl.Int32).fill_null(MISSING)
+        codes[part] = found.to_numpy()
 
     in_threads(look_up, slices(0, len(series), TEXTS_AT_ONCE))
 

@@ -243,8 +243,9 @@ def gathered(values: pl.Series, codes: NDArray[np.int32]) -> pl.Series:
     chunks: dict[int, pl.Series] = {}
 
     def look_up(part: slice) -> None:
-        places = pl.Series(codes[part])
-        chunks[part.start] = values.gather(places.set(places < 0, None).cast(pl.UInt32))
+        own = codes[part]
+        places = pl.Series(own.view(np.uint32))
+        chunks[part.start] = values.gather(places if own.min(initial=0) >= 0 else places.set(pl.Series(own < 0), None))
 
     in_threads(look_up, parts)
     return pl.concat([chunks[part.start] for part in parts]) if parts else values.clear()

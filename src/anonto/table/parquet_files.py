@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-ROWS_AT_ONCE = 1 << 19
+ROWS_AT_ONCE = 1 << 20
 
 
 def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:

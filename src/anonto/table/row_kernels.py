@@ -16,3 +16,11 @@ def pick(codes: NDArray[np.int32], places: NDArray[np.integer], out: NDArray[np.
     """The codes at some places."""
     for i in range(places.size):
         out[i] = codes[places[i]]
+
+
+@njit(cache=True, nogil=True)
+def count(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
+    """Add how often each code occurs; −1 is not counted."""
+    for code in codes:
+        if code >= 0:
+            counts[code] += 1
