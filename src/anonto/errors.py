@@ -516,6 +516,15 @@ class NotNumericError(InputError):
         self.values = tuple(values)
 
 
+class TooWideRangeError(InputError):
+    """A column of numbers whose range is no number."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(
+            f"The numbers of column {column!r} are too far apart for their range to be a number; divide them by another."
+        )
+
+
 class NotInOrderError(InputError):
     """Cells of an ordinal column that its order does not list. The cells are on ``values``."""
 

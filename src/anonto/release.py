@@ -72,6 +72,11 @@ class MaskedColumn:
         return len(self.prepared.column.values)
 
     @property
+    def n_cells(self) -> int:
+        """Cells with a value, those without a concept included."""
+        return self.prepared.column.codes.size - self.prepared.n_missing
+
+    @property
     def n_unchanged(self) -> int:
         """Cells with a value that leave as they were."""
         moves = self.moves

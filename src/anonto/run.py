@@ -72,7 +72,10 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     masked = {one.name: one for done in steps for one in done.columns}
     identifiers = tuple(name for name in door.names if chosen.description(name).role == "identifier")
     as_is = [name for name in door.names if name not in masked and name not in identifiers]
-    said = [_evidence(chosen, step, done) for step, done in zip(chosen.steps, steps, strict=True)]
+    said = [
+        _evidence(chosen, step, done, guessable_seed=secret.can_be_guessed)
+        for step, done in zip(chosen.steps, steps, strict=True)
+    ]
     evidence = {
         "n_records": len(door) if rows is None else int(rows.size),
         "dropped_records": 0 if rows is None else len(door) - int(rows.size),
@@ -82,7 +85,8 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     }
     _warn_of_unmasked(chosen, as_is)
     for done, of_step in zip(steps, said, strict=True):
-        if not of_step["guarantee"]["proved"]:
+        guarantee = of_step["guarantee"]
+        if not (guarantee["proved"] and guarantee.get("k", 0) > 1):
             for one in done.columns:
                 _warn_if_unchanged(one)
     return Release(
@@ -296,13 +300,15 @@ def _let_go(
     return kept
 
 
-def _evidence(plan: Plan, step: Step, done: _Done) -> dict[str, Any]:
+def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> dict[str, Any]:
     columns = done.columns
     same = [one.same() for one in columns]
+    named = dict.fromkeys([*plan.columns, *plan.masked])
     left_out = tuple(
-        name for name, one in plan.columns.items() if one.role == "quasi-identifier" and name not in step.columns
+        name for name in named if plan.description(name).role == "quasi-identifier" and name not in step.columns
     )
     unmatched = tuple(one.name for one in columns if one.prepared.n_unmatched)
+    setting = Setting(left_out=left_out, unmatched=unmatched, guessable_seed=guessable_seed, facts=done.facts)
     return {
         "method": step.method.name,
         "columns": list(step.columns),
@@ -310,18 +316,18 @@ def _evidence(plan: Plan, step: Step, done: _Done) -> dict[str, Any]:
         "unchanged": {one.name: one.n_unchanged for one in columns},
         "untouched": {one.name: one.untouched for one in columns},
         "missing": {one.name: one.prepared.n_missing for one in columns},
-        "unmatched": {one.name: one.prepared.n_unmatched for one in columns},
+        "unmatched": {one.name: one.n_unmatched_in_place for one in columns},
         "unchanged_records": int(np.count_nonzero(np.logical_and.reduce(same))),
         "rmse": {one.name: one.rmse() for one in columns},
         "farthest": {one.name: one.farthest() for one in columns},
         **done.facts,
-        "guarantee": step.method.guarantee(Setting(left_out=left_out, unmatched=unmatched, facts=done.facts)).to_dict(),
+        "guarantee": step.method.guarantee(setting).to_dict(),
     }
 
 
 def _warn_if_unchanged(one: MaskedColumn) -> None:
     """Warn when a column changed less than half as much as it would by swapping at random."""
-    n_cells = one.prepared.n_unmatched + one.moves.n_cells
+    n_cells = one.n_cells
     if n_cells < ENOUGH_TO_JUDGE or one.n_values < 2:
         return
     changed = 1.0 - one.n_unchanged / n_cells

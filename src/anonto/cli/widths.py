@@ -41,6 +41,7 @@ def widths(
 
     Example: `anonto widths discharges.csv --plan plan.toml`
     """
+    from anonto.errors import NoValidWidthError
     from anonto.methods.widths import partition_of, valid_widths, width_for_degree
     from anonto.plan import plan_of
     from anonto.table.reading import read_table
@@ -54,10 +55,14 @@ def widths(
             one: dict[str, Any] = {"step": step, "n_records": records.n_rows}
             if given:
                 one["given"] = {**given, **partition_of(records, **given)}
-            one |= valid_widths(records, **given, merge_singletons=merge_singletons).to_dict()
             if degree is not None:
                 one["wanted_degree"] = degree
                 one["closest"] = width_for_degree(records, degree, **given).to_dict()
+            try:
+                one |= valid_widths(records, **given, merge_singletons=merge_singletons).to_dict()
+            except NoValidWidthError:
+                _show_what_is_known(one, columns)
+                raise
             found.append(one)
     if as_json:
         show_json({"steps": found})
@@ -134,14 +139,7 @@ def _show(found: dict[str, Any]) -> None:
         refused = found["refused"]
         alone = f"{refused['singletons']:,} of {refused['degree']:,} bins have one record"
         facts.append(("first refused", f"{refused['bins']:,} bins a column: {alone}"))
-    if "given" in found:
-        facts.append(("of the plan", _of_plan(found["given"])))
-    if "closest" in found:
-        closest = found["closest"]
-        made = f"{closest['degree']:,} bins for the {found['wanted_degree']:,} wanted"
-        facts.append(
-            ("for the degree", f"{closest['bins']:,} bins a column ({_widths(names, closest['widths'])}): {made}")
-        )
+    facts += _facts_of_plan(found, names)
     facts += [
         ("width a secret", f"{found['disclosure_if_unknown']:.4f} disclosed on average, as the paper counts it"),
         ("Lemma 2, Lemma 1", f"{found['lemma_2']:.4f} with bins of equal width, {found['lemma_1']:.4f} of equal depth"),
@@ -169,6 +167,27 @@ def _show(found: dict[str, Any]) -> None:
     )
     if len(partitionings) > SHOWN:
         typer.echo(f"… and {len(partitionings) - SHOWN:,} narrower ones; see all with --json.")
+
+
+def _facts_of_plan(found: dict[str, Any], names: list[str]) -> list[tuple[str, str]]:
+    facts = []
+    if "given" in found:
+        facts.append(("of the plan", _of_plan(found["given"])))
+    if "closest" in found:
+        closest = found["closest"]
+        made = f"{closest['degree']:,} bins for the {found['wanted_degree']:,} wanted"
+        facts.append(
+            ("for the degree", f"{closest['bins']:,} bins a column ({_widths(names, closest['widths'])}): {made}")
+        )
+    return facts
+
+
+def _show_what_is_known(found: dict[str, Any], columns: tuple[str, ...]) -> None:
+    """What the plan's own width discloses, also where no width is valid."""
+    facts = _facts_of_plan(found, list(columns))
+    if facts:
+        which = "The numeric quasi-identifiers" if found["step"] is None else f"Step {found['step']}"
+        show_facts(f"{which}: {', '.join(columns)}", [("records", f"{found['n_records']:,}"), *facts])
 
 
 def _widths(names: list[str], sizes: list[float]) -> str:

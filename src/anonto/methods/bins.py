@@ -70,6 +70,24 @@ def joined(parts: list[Bins]) -> Bins:
     return Bins(members, np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
 
 
+def with_copies_together(bins: Bins) -> Bins:
+    """Bins that share a distinct record made one, so that the value of a record alone tells its bin."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_bins = bins.sizes.size
+    if not n_bins:
+        return bins
+    bin_of = np.repeat(np.arange(n_bins), bins.sizes)
+    n_nodes = n_bins + int(bins.members.max()) + 1
+    edges = coo_array((np.ones(bin_of.size), (bin_of, n_bins + bins.members)), shape=(n_nodes, n_nodes))
+    _, component = connected_components(edges, directed=False)
+    of_bin = np.unique(component[:n_bins], return_inverse=True)[1]
+    order = np.argsort(of_bin[bin_of], kind="stable")
+    sizes = np.bincount(of_bin, weights=bins.sizes).astype(np.int64)
+    return Bins(bins.members[order], np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
+
+
 def strata(records: Records, least: int) -> list[Longs]:
     """The records of each pattern of missing cells; those without any value are in none.
 
@@ -79,8 +97,8 @@ def strata(records: Records, least: int) -> list[Longs]:
     if records.codes.size and records.codes.min() >= 0:
         return [np.arange(records.counts.size)]
     patterns = records.patterns()
-    nothing = (1 << records.codes.shape[1]) - 1
-    parts = [np.flatnonzero(patterns == pattern) for pattern in np.unique(patterns) if pattern != nothing]
+    has_any = (records.codes >= 0).any(axis=1)
+    parts = [np.flatnonzero(patterns == pattern) for pattern in np.unique(patterns[has_any])]
     rows = [int(records.counts[part].sum()) for part in parts]
     small = [n for n in rows if n < least]
     if len(parts) > 1 and small:

@@ -81,11 +81,12 @@ class EquiDepthSwap:
 
 def equi_depth_bins(records: Records, k: int, *, standardise: bool = True) -> Bins:
     """Bins of k records, one stratum of missing cells after the other."""
-    parts = strata(records, k)
+    parts = strata(records, min(k, 2))
     if len(parts) == 1 and 2 <= (n_rows := int(records.counts[parts[0]].sum())) <= k:
         warnings.warn(OneBinWarning(k, n_rows), stacklevel=4)
     weights = _weights(records.attributes, standardise=standardise)
-    return joined([_bins_of_stratum(records, part, k, weights) for part in parts])
+    at_most = min(k, max(records.n_rows, 1))
+    return joined([_bins_of_stratum(records, part, at_most, weights) for part in parts])
 
 
 def _bins_of_stratum(records: Records, part: Longs, k: int, weights: Floats) -> Bins:

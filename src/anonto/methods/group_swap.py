@@ -89,8 +89,9 @@ class GroupSwap:
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """Linking with probability 1/k at most, where the step has all columns that an intruder may know."""
-        if not setting.left_out:
+        if not setting.left_out and not setting.guessable_seed:
             return Guarantee(kind=KIND, k=self.k, proved=True, conditions=CONDITIONS)
         names = listed([repr(name) for name in setting.left_out])
-        reason = f"the step leaves out {names}, by which a person could be recognised too"
+        left_out = f"the step leaves out {names}, by which a person could be recognised too"
+        reason = left_out if setting.left_out else "the seed can be guessed"
         return Guarantee(kind=KIND, k=self.k, proved=False, conditions=f"{reason}. It would hold if {CONDITIONS}")

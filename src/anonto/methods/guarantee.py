@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from anonto.errors import listed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -17,8 +19,16 @@ class Setting:
     """Quasi-identifiers that the step does not name."""
     unmatched: tuple[str, ...] = ()
     """Columns of the step with cells that have no concept and stay as they are."""
+    guessable_seed: bool = False
+    """Whether the seed is so short that it can be found by trying."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What fit found of the records."""
+
+    def why_not_proved(self) -> str:
+        """What breaks a proof that needs a secret seed and every cell in its place; empty for nothing."""
+        if self.guessable_seed:
+            return "the seed can be guessed"
+        return f"cells without a concept stay as they are in {listed(self.unmatched)}" if self.unmatched else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

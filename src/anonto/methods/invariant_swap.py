@@ -1,7 +1,8 @@
 """Swapping with a stated ε subject to invariants.
 
 Records are put into bins of equal depth (``k``) or of equal width (``width``), as in `equi-depth-swap` and
-`equi-width-swap`. Each record is selected with probability ``rate``, and the selected records of a bin take each
+`equi-width-swap`; bins of equal depth that share a record become one, so that its value alone tells where a record
+is. Each record is selected with probability ``rate``, and the selected records of a bin take each
 other's places in a permutation drawn uniformly, all columns of the step together.
 
 Compare two tables that differ in two records of one bin having exchanged their values. No released table is more than
@@ -34,7 +35,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
-from anonto.methods.bins import record_flows_of_rows
+from anonto.methods.bins import record_flows_of_rows, with_copies_together
 from anonto.methods.equi_depth_swap import equi_depth_bins
 from anonto.methods.equi_width_swap import checked_width, equi_width_bins
 from anonto.methods.guarantee import Guarantee, Setting
@@ -51,8 +52,8 @@ NOT_YET = "ε depends on the largest bin with two different records, which a tab
 INVARIANTS = (
     "the bins are given: which record is in which bin, which cells are missing, and the values that each bin holds are "
     "invariants, known to everyone and not protected; neighbours are tables in which two records of one bin have "
-    "exchanged their values of this step; the seed is secret, there is one release, and the counts of the evidence are "
-    "not part of it"
+    "exchanged their values of this step, and the ε of several steps add up; the seed is secret, there is one release, "
+    "and the counts of the evidence are not part of it"
 )
 NOTHING_MOVES = (
     "no bin holds two different records, so nothing was moved and the released columns are the original ones"
@@ -82,7 +83,11 @@ class InvariantSwap:
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and permute the selected records inside them."""
-        bins = equi_depth_bins(records, self.k) if self.k is not None else equi_width_bins(records, width=self.width)
+        bins = (
+            with_copies_together(equi_depth_bins(records, self.k))
+            if self.k is not None
+            else equi_width_bins(records, width=self.width)
+        )
         members = bins.members.copy()
         taken, alone = bin_kernels.permute_selected(members, bins.offsets, float(self.rate), rng)
         facts = {**bins.facts(), "largest_mixed_bin": int(bin_kernels.largest_mixed(members, bins.offsets))}
@@ -94,12 +99,10 @@ class InvariantSwap:
             return Guarantee(kind=KIND, proved=False, conditions=f"{NOT_YET}; {INVARIANTS}")
         largest = int(setting.facts["largest_mixed_bin"])
         conditions = INVARIANTS if largest else f"{NOTHING_MOVES}; {INVARIANTS}"
-        return Guarantee(
-            kind=KIND,
-            epsilon=epsilon_of(float(self.rate), largest),
-            proved=True,
-            conditions=conditions,
-        )
+        reason = setting.why_not_proved()
+        if reason:
+            return Guarantee(kind=KIND, proved=False, conditions=f"{reason}; otherwise {conditions}")
+        return Guarantee(kind=KIND, epsilon=epsilon_of(float(self.rate), largest), proved=True, conditions=conditions)
 
 
 def epsilon_of(rate: float, largest_bin: int) -> float:

@@ -42,12 +42,9 @@ class Records:
         """All rows."""
         return int(self.counts.sum())
 
-    def patterns(self) -> Longs:
-        """For each record which columns have no value, as a number: equal for equal patterns, 0 for none missing."""
-        patterns = np.zeros(self.counts.size, dtype=np.int64)
-        for column in range(self.codes.shape[1]):
-            patterns = 2 * patterns + (self.codes[:, column] < 0)
-        return patterns
+    def patterns(self) -> Codes:
+        """For each record which columns have no value, as a number: equal for equal patterns."""
+        return distinct_rows([np.asarray(column < 0, dtype=np.int32) for column in self.codes.T])[1]
 
 
 def distinct_records(

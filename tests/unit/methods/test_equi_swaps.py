@@ -14,7 +14,7 @@ from scipy.stats import chi2_contingency
 
 import anonto
 import oracles
-from anonto.errors import OneBinWarning, ParameterError, SmallStrataError, WindowWarning
+from anonto.errors import OneBinWarning, ParameterError, SmallStrataError, TooWideRangeError, WindowWarning
 from anonto.methods import bin_kernels
 from anonto.methods.equi_depth_swap import EquiDepthSwap, equi_depth_bins
 from anonto.methods.equi_width_swap import DENSE_BINS, equi_width_bins, grid_places
@@ -462,10 +462,11 @@ def test_records_are_exchanged_among_those_that_lack_the_same_cells() -> None:
 
 def test_a_pattern_of_missing_cells_with_too_few_records_is_refused_with_its_counts() -> None:
     records, _ = records_of(numbers([1, 2, 3, 4, 5, None, 7]), numbers([1, 2, 3, None, None, 6, 7]))
-    with pytest.raises(SmallStrataError, match=r"2 of the 3 patterns .* fewer than 3 records .*\(3 in all\)") as caught:
+    few = r"1 of the 3 patterns of missing cells has fewer than 2 records \(1 in all\)"
+    with pytest.raises(SmallStrataError, match=few) as caught:
         equi_depth_bins(records, 3)
     assert "missing = 'drop'" in str(caught.value)
-    with pytest.raises(SmallStrataError, match=r"1 of the 3 patterns of missing cells has fewer than 2 records"):
+    with pytest.raises(SmallStrataError, match=few):
         equi_width_bins(records, width=2)
     assert contents(equi_depth_bins(records, 1))
 
@@ -561,3 +562,33 @@ def test_widths_survive_a_plan_in_toml() -> None:
     )
     assert plan.steps[0].method.width == (1.5, 2)
     assert anonto.Plan.from_dict(tomllib.loads(plan.to_toml())) == plan
+
+
+def test_missing_cells_of_very_many_columns_stay_in_their_rows() -> None:
+    rng = np.random.default_rng(3)
+    table = pl.DataFrame({f"c{place}": rng.integers(0, 99, 40) for place in range(70)})
+    table = table.with_columns(c0=pl.Series([None if row % 2 else row for row in range(40)]))
+    plan = {
+        "columns": {name: {"kind": "numeric"} for name in table.columns},
+        "steps": [{"method": "equi-depth-swap", "columns": table.columns, "k": 4}],
+    }
+    released = anonto.mask(table, plan, seed=1 << 90).table
+    assert released["c0"].is_null().to_list() == table["c0"].is_null().to_list()
+    for name in table.columns:
+        assert released[name].sort().equals(table[name].sort())
+
+
+def test_a_k_beyond_all_whole_numbers_of_the_machine_makes_one_bin() -> None:
+    plan = {
+        "columns": {"a": {"kind": "numeric"}},
+        "steps": [{"method": "equi-depth-swap", "columns": ["a"], "k": 10**20}],
+    }
+    with pytest.warns(OneBinWarning):
+        release = anonto.mask(pl.DataFrame({"a": [1, 2, 3, 4]}), plan, seed=1 << 90)
+    assert release.evidence["steps"][0]["bins"] == 1
+
+
+def test_numbers_too_far_apart_for_a_range_are_refused() -> None:
+    plan = {"columns": {"a": {"kind": "numeric"}}, "steps": [{"method": "random-swap", "columns": ["a"]}]}
+    with pytest.raises(TooWideRangeError, match="too far apart"):
+        anonto.mask(pl.DataFrame({"a": ["-1.7e308", "1.7e308", "0"]}), plan, seed=1 << 90)

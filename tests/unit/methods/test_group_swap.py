@@ -303,3 +303,29 @@ def test_too_few_records_are_refused_without_a_cell_in_the_message() -> None:
     with pytest.raises(InputError, match="2 records of 'name' cannot form a group of k = 5") as caught:
         anonto.mask(table, plan, seed=SEED)
     assert "Jane" not in str(caught.value)
+
+
+def test_a_quasi_identifier_that_only_another_step_names_is_left_out_too() -> None:
+    table = pl.DataFrame({"a": list(range(40)), "b": ["x", "y"] * 20})
+    plan = {
+        "columns": {"a": {"kind": "numeric"}},
+        "steps": [{"method": "group-swap", "columns": ["a"], "k": 4}, {"method": "random-swap", "columns": ["b"]}],
+    }
+    step = anonto.mask(table, plan, seed=1 << 90).evidence["steps"][0]
+    assert not step["guarantee"]["proved"]
+    assert "'b'" in step["guarantee"]["conditions"]
+
+
+def test_cells_without_a_concept_that_moved_are_not_said_to_have_stayed() -> None:
+    table = pl.DataFrame({"d": ["flu", "burn", "XX1", "XX2"] * 10, "a": list(range(40))})
+    plan = {
+        "columns": {"d": {"ontology": "illnesses", "unmatched": "keep"}, "a": {"kind": "numeric"}},
+        "steps": [{"method": "group-swap", "columns": ["d", "a"], "k": 20}],
+    }
+    release = anonto.mask(table, plan, seed=1 << 90)
+    (step,) = release.evidence["steps"]
+    stayed = [one == other for one, other in zip(table["d"], release.table["d"], strict=True)]
+    assert step["unchanged"]["d"] == sum(stayed)
+    assert step["unmatched"]["d"] == sum(
+        same for same, cell in zip(stayed, table["d"], strict=True) if cell[:2] == "XX"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -189,3 +190,39 @@ def test_exactly_one_of_k_and_width_is_given_and_right() -> None:
         method_of("invariant-swap", {"rate": 0.5, "k": 0})
     with pytest.raises(ParameterError, match="width must be a number above 0"):
         method_of("invariant-swap", {"rate": 0.5, "width": -1})
+
+
+def test_copies_of_a_record_never_stand_in_two_bins() -> None:
+    table = pl.DataFrame({"x": [1, 2, 2, 3, 8, 9]})
+    plan = {
+        "columns": {"x": {"kind": "numeric"}},
+        "steps": [{"method": "invariant-swap", "columns": ["x"], "rate": 1.0, "k": 2}],
+    }
+    released = {anonto.mask(table, plan, seed=(1 << 90) + number).table["x"][0] for number in range(60)}
+    assert released == {1, 2, 3}
+    (step,) = anonto.mask(table, plan, seed=1 << 90).evidence["steps"]
+    assert (step["bins"], step["largest_bin"]) == (2, 4)
+
+
+def test_cells_that_stay_for_want_of_a_concept_leave_nothing_proved() -> None:
+    table = pl.DataFrame({"d": ["flu", "burn", "XX1", "XX2", "flu", "measles"], "a": [1, 2, 3, 4, 5, 6]})
+    plan = {
+        "columns": {"d": {"ontology": "illnesses", "unmatched": "keep"}, "a": {"kind": "numeric"}},
+        "steps": [{"method": "invariant-swap", "columns": ["d", "a"], "rate": 1.0, "k": 2}],
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (step,) = anonto.mask(table, plan, seed=1 << 90).evidence["steps"]
+    assert not step["guarantee"]["proved"]
+    assert "epsilon" not in step["guarantee"]
+
+
+def test_a_seed_that_can_be_guessed_leaves_nothing_proved() -> None:
+    table = pl.DataFrame({"x": list(range(40))})
+    for method in ({"method": "invariant-swap", "rate": 1.0, "k": 4}, {"method": "group-swap", "k": 4}):
+        plan = {"columns": {"x": {"kind": "numeric"}}, "steps": [{**method, "columns": ["x"]}]}
+        for seed, is_proved in ((1 << 90, True), (7, False)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                (step,) = anonto.mask(table, plan, seed=seed).evidence["steps"]
+            assert step["guarantee"]["proved"] is is_proved
