@@ -521,7 +521,7 @@ class TooWideRangeError(InputError):
 
     def __init__(self, column: str) -> None:
         super().__init__(
-            f"The numbers of column {column!r} are too far apart for their range to be a number; divide them by another."
+            f"The numbers of column {column!r} are too far apart for their range to be a number; scale them down."
         )
 
 

@@ -462,7 +462,7 @@ def test_records_are_exchanged_among_those_that_lack_the_same_cells() -> None:
 
 def test_a_pattern_of_missing_cells_with_too_few_records_is_refused_with_its_counts() -> None:
     records, _ = records_of(numbers([1, 2, 3, 4, 5, None, 7]), numbers([1, 2, 3, None, None, 6, 7]))
-    few = r"1 of the 3 patterns of missing cells has fewer than 2 records \(1 in all\)"
+    few = r"1 of the 3 patterns of missing cells has fewer than 2 records .*\(1 in all\)"
     with pytest.raises(SmallStrataError, match=few) as caught:
         equi_depth_bins(records, 3)
     assert "missing = 'drop'" in str(caught.value)
