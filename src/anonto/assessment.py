@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from anonto.errors import (
+    ForeignRecordError,
     ForeignReleaseError,
     MissingColumnError,
     ParameterError,
     PrivateRecordError,
     ReleaseShapeError,
     ShuffledRowsError,
+    UncheckedRowsError,
 )
 from anonto.plan import plan_of
 from anonto.risk.attribute_inference import attribute_inference
@@ -26,10 +30,12 @@ from anonto.risk.global_linkage import global_linkage
 from anonto.risk.interval_disclosure import interval_disclosure
 from anonto.risk.permutation_distance import permutation_distance
 from anonto.rng import Seed, row_order
+from anonto.run import mask
 from anonto.table.comparison import compared_column
 from anonto.table.door import Door
 from anonto.table.prepare import encode_described, opener, records_to_drop
 from anonto.table.reading import read_table
+from anonto.table.series import as_text_series
 from anonto.utility.columns import column_losses
 from anonto.utility.pairs import pair_losses
 from anonto.utility.table import prediction, propensity
@@ -77,6 +83,7 @@ def assess(
     plan: Plan | Mapping[str, Any] | str | os.PathLike[str],
     *,
     private: str | os.PathLike[str] | None = None,
+    same_order: bool = False,
     predict: str | None = None,
     seed: int = 0,
 ) -> Assessment:
@@ -86,7 +93,9 @@ def assess(
         original: The table that was masked: pandas, polars, pyarrow or a path.
         masked: The release: rows in the order of the original, or in the order of `save` with the private record.
         plan: The plan it was masked with.
-        private: The private record of the release, to put shuffled rows back in order.
+        private: The private record of the release, to put shuffled rows back in order, and to check that all belong
+            together by masking the original anew.
+        same_order: Say that the rows of a file are in the order of the original, where no column tells it.
         predict: A column to be predicted from the others, to see what a model loses.
         seed: For the choice of persons in large tables; it has nothing to do with the seed of the release.
 
@@ -94,7 +103,7 @@ def assess(
         An assessment with ``.risk``, ``.utility`` and ``.to_dict()``.
     """
     chosen = plan_of(plan)
-    columns = _compared(original, masked, chosen, private)
+    columns = _compared(original, masked, chosen, private, same_order=same_order)
     n_records = next(iter(columns.values())).original.size if columns else 0
     if predict is not None and predict not in columns:
         raise MissingColumnError(predict, list(columns))
@@ -158,7 +167,7 @@ def _utility(
 
 
 def _compared(
-    original: Any, masked: Any, plan: Plan, private: str | os.PathLike[str] | None
+    original: Any, masked: Any, plan: Plan, private: str | os.PathLike[str] | None, *, same_order: bool
 ) -> dict[str, ComparedColumn]:
     """Both tables in one space, the rows of the release put in the order of the original."""
     before, after = (_opened(table, plan) for table in (original, masked))
@@ -175,11 +184,14 @@ def _compared(
     rows = _rows_that_stay(before, plan)
     if rows.size != len(after):
         raise ReleaseShapeError(len(after), int(rows.size))
-    order = None if private is None else _order_of(private, int(rows.size))
     series = {name: (before.series(name).gather(rows), after.series(name)) for name in expected}
-    if order is not None:
-        series = {name: (one, other.gather(order)) for name, (one, other) in series.items()}
-    _require_same_rows(series, [name for name in expected if name not in plan.masked], with_record=order is not None)
+    as_is = [name for name in expected if name not in plan.masked]
+    if private is not None:
+        order = _order_of(original, plan, _seed_of(private), {name: series[name][1] for name in expected})
+        series = {name: (one, other if order is None else other.gather(order)) for name, (one, other) in series.items()}
+    elif not same_order and not as_is and isinstance(masked, str | os.PathLike):
+        raise UncheckedRowsError
+    _require_same_rows(series, as_is)
     open_once = opener(plan.folder)
     looked_at = [name for name in expected if name in plan.columns or name in plan.masked]
     return {
@@ -205,24 +217,36 @@ def _rows_that_stay(door: Door, plan: Plan) -> NDArray[np.int64]:
     return np.flatnonzero(stays)
 
 
-def _order_of(private: str | os.PathLike[str], n_rows: int) -> NDArray[np.int64]:
-    """For each row of the original the place of its row in the release."""
+def _seed_of(private: str | os.PathLike[str]) -> Seed:
     try:
-        record = json.loads(Path(private).read_text(encoding="utf-8"))
-        seed = Seed(int(record["seed"]))
+        return Seed(int(json.loads(Path(private).read_text(encoding="utf-8"))["seed"]))
     except (OSError, ValueError, KeyError, TypeError, ParameterError):
         raise PrivateRecordError(str(private)) from None
-    shuffled = row_order(seed, "order of rows", n_rows).part(0, n_rows)
+
+
+def _order_of(original: Any, plan: Plan, seed: Seed, masked: Mapping[str, pl.Series]) -> NDArray[np.int64] | None:
+    """For each row of the original the place of its row in the release; None where the order was kept.
+
+    The original is masked anew: only the plan and the record of this release give the same cells.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = Door(mask(original, plan, seed=seed.number).table)
+    cells = {name: as_text_series(again.series(name)).cast(pl.String) for name in masked}
+    found = {name: as_text_series(column).cast(pl.String) for name, column in masked.items()}
+    if all(cells[name].equals(found[name]) for name in masked):
+        return None
+    n_rows = len(again)
     places = np.empty(n_rows, dtype=np.int64)
-    places[shuffled] = np.arange(n_rows)
+    places[row_order(seed, "order of rows", n_rows).part(0, n_rows)] = np.arange(n_rows)
+    if not all(cells[name].equals(found[name].gather(places)) for name in masked):
+        raise ForeignRecordError
     return places
 
 
-def _require_same_rows(series: Mapping[str, tuple[Any, Any]], as_is: Sequence[str], *, with_record: bool) -> None:
+def _require_same_rows(series: Mapping[str, tuple[pl.Series, pl.Series]], as_is: Sequence[str]) -> None:
     """Columns that no step masked must be the same, row by row."""
-    import polars as pl
-
     for name in as_is:
-        one, other = (cells.cast(pl.String, strict=False) for cells in series[name])
+        one, other = (as_text_series(cells).cast(pl.String) for cells in series[name])
         if not one.equals(other):
-            raise ShuffledRowsError(name, with_record=with_record)
+            raise ShuffledRowsError(name)

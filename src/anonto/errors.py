@@ -585,7 +585,7 @@ class NoValidWidthError(InputError):
         super().__init__(
             f"There is no valid width under the pruning scheme: already the widest candidate, {n_bins:,} bins in each "
             f"column, has {counted(n_singletons, 'bin')} with a single record among {n_occupied:,}; merge singleton "
-            "bins, leave a column out, or choose bins of equal depth."
+            "bins (--merge-singletons), leave a column out, or choose bins of equal depth."
         )
 
 
@@ -704,7 +704,8 @@ class MostlyUnchangedWarning(AnontoWarning):
 
     def __init__(self, column: str, share: float) -> None:
         super().__init__(
-            f"{share:.0%} of the cells of column {column!r} leave as they were; choose another method or a larger k."
+            f"{share:.0%} of the cells of column {column!r} leave as they were; choose another method, or a larger k, "
+            "width or noise."
         )
 
 
@@ -789,13 +790,31 @@ class ReleaseShapeError(InputError):
 class ShuffledRowsError(InputError):
     """A column that was released as it is differs row by row."""
 
-    def __init__(self, column: str, *, with_record: bool) -> None:
-        do = (
-            "check that the private record, the plan and both tables belong together"
-            if with_record
-            else "a saved release has its rows in random order: give its private record, or save with the order kept"
+    def __init__(self, column: str) -> None:
+        super().__init__(
+            f"Column {column!r}, which no step masks, differs between the two tables row by row; a saved release has "
+            "its rows in random order: give its private record, or save with the order kept."
         )
-        super().__init__(f"Column {column!r}, which no step masks, differs between the two tables row by row; {do}.")
+
+
+class UncheckedRowsError(InputError):
+    """A release of which nothing tells whether its rows are in order."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Every column of the release is masked, so nothing tells whether its rows are in the order of the "
+            "original; give its private record, or say that the order was kept (--same-order, same_order=True)."
+        )
+
+
+class ForeignRecordError(InputError):
+    """A private record that does not lead from this original to this release."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The original masked anew with this plan and this private record is not the masked table; give those "
+            "that belong together."
+        )
 
 
 class PrivateRecordError(InputError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.engine.local import apply_by_row, apply_in_chunks
-from anonto.errors import GuessableSeedWarning, MissingColumnError, MostlyUnchangedWarning, ReleasedAsIsWarning
+from anonto.errors import (
+    GuessableSeedWarning,
+    MissingColumnError,
+    MostlyUnchangedWarning,
+    ReleasedAsIsWarning,
+    TooWideRangeError,
+)
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import parameters_of
 from anonto.methods.row_masking import as_codes, moves_between
@@ -159,6 +166,7 @@ def _masked(
 ) -> _Done:
     step = plan.steps[number]
     prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in step.columns]
+    _require_ranges(prepared)
     beside = [prepare(name, columns[name], plan.description(name), open_once) for name in step.also_needs]
     method = step.method
     if method.together:
@@ -182,6 +190,15 @@ def _masked(
             )
         )
     return _Done(done, {})
+
+
+def _require_ranges(prepared: Sequence[PreparedColumn]) -> None:
+    """Refuse numbers so far apart that their distances would be none."""
+    for one in prepared:
+        if isinstance(one.attribute, NumericAttribute) and one.attribute.numbers.size:
+            numbers = one.attribute.numbers
+            if numbers.max() / 2 - numbers.min() / 2 > sys.float_info.max / 2:
+                raise TooWideRangeError(one.name)
 
 
 def _masked_together(

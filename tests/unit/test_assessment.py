@@ -12,11 +12,13 @@ import pytest
 import anonto
 from anonto.cli.main import run
 from anonto.errors import (
+    ForeignRecordError,
     ForeignReleaseError,
     MissingColumnError,
     PrivateRecordError,
     ReleaseShapeError,
     ShuffledRowsError,
+    UncheckedRowsError,
 )
 
 if TYPE_CHECKING:
@@ -94,6 +96,27 @@ def test_a_saved_release_is_put_back_in_order_by_its_private_record(table: pl.Da
     assert from_file.to_dict() == anonto.assess(table, release.table, PLAN).to_dict()
     with pytest.raises(ShuffledRowsError, match="private record"):
         anonto.assess(table, tmp_path / "out.parquet", PLAN)
+
+
+def test_a_record_of_another_release_is_refused_and_a_kept_order_is_seen(table: pl.DataFrame, tmp_path: Path) -> None:
+    plan = {
+        "columns": {"illness": {"ontology": "illnesses"}},
+        "steps": [{"method": "random-swap", "columns": ["illness"]}],
+    }
+    cells = table.select("illness")
+    release = anonto.mask(cells, plan, seed=SEED)
+    for name, given in (("a", release), ("b", anonto.mask(cells, plan, seed=SEED + 1))):
+        given.save(tmp_path / f"{name}.parquet")
+    release.save(tmp_path / "kept.parquet", keep_order=True)
+    in_memory = anonto.assess(cells, release.table, plan).to_dict()
+    for name in ("a", "kept"):
+        path = tmp_path / f"{name}.parquet"
+        assert anonto.assess(cells, path, plan, private=f"{path}.private.json").to_dict() == in_memory
+    assert anonto.assess(cells, tmp_path / "kept.parquet", plan, same_order=True).to_dict() == in_memory
+    with pytest.raises(ForeignRecordError):
+        anonto.assess(cells, tmp_path / "a.parquet", plan, private=tmp_path / "b.parquet.private.json")
+    with pytest.raises(UncheckedRowsError):
+        anonto.assess(cells, tmp_path / "a.parquet", plan)
 
 
 def test_a_release_that_does_not_fit_is_refused(table: pl.DataFrame, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from anonto.cli.show import show_facts, show_json, show_table, working
 
 if TYPE_CHECKING:
     from anonto.assessment import Assessment
+    from anonto.risk.rate import Risk
 
 SHOWN_PAIRS = 10
 
@@ -24,6 +25,9 @@ def assess(
     private: Annotated[
         Path | None, typer.Option("--private", help="Its private record, to put shuffled rows back in order.")
     ] = None,
+    same_order: Annotated[
+        bool, typer.Option("--same-order", help="The rows are in order, though no column shows it.")
+    ] = False,
     predict: Annotated[
         str | None, typer.Option("--predict", help="A column to predict from the others, to see what a model loses.")
     ] = None,
@@ -36,7 +40,7 @@ def assess(
     from anonto.assessment import assess as assess_release
 
     with working("Attacking the release"):
-        found = assess_release(original, masked, plan, private=private, predict=predict)
+        found = assess_release(original, masked, plan, private=private, same_order=same_order, predict=predict)
     if as_json:
         show_json(found.to_dict())
         return
@@ -62,7 +66,7 @@ def _show_risk(found: Assessment) -> None:
     rows = [
         [
             one.attack,
-            ", ".join(one.columns) + (f" → {one.details['inferred']}" if "inferred" in one.details else ""),
+            _known(one),
             f"{one.rate:.2%}",
             f"{one.low:.2%} – {one.high:.2%}",
             f"{one.baseline:.2%}",
@@ -72,6 +76,11 @@ def _show_risk(found: Assessment) -> None:
         for one in found.risk
     ]
     show_table(["attack", "known", "rate", "95 % interval", "baseline", "control", "n"], rows)
+
+
+def _known(one: Risk) -> str:
+    told = one.details.get("inferred") or one.details.get("within")
+    return ", ".join(one.columns) + (f" → {told}" if told else "")
 
 
 def _show_utility(found: Assessment) -> None:
@@ -97,6 +106,10 @@ def _show_utility(found: Assessment) -> None:
         for one in pairs[:SHOWN_PAIRS]
     ]
     show_table(["pair", "distance correlation", "after masking"], rows)
+    told = found.utility["table"].get("prediction")
+    if told and "masked" in told:
+        score = f"{told['original']:.4f} from the original, {told['masked']:.4f} from the release"
+        show_facts("Prediction (1 is perfect)", [(told["column"], f"{score}, {told['blind']:.4f} blind")])
 
 
 def _change_of_correlation(pair: dict[str, Any]) -> float:

@@ -89,9 +89,15 @@ class GroupSwap:
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """Linking with probability 1/k at most, where the step has all columns that an intruder may know."""
-        if not setting.left_out and not setting.guessable_seed:
+        reason = self._why_not_proved(setting)
+        if not reason:
             return Guarantee(kind=KIND, k=self.k, proved=True, conditions=CONDITIONS)
-        names = listed([repr(name) for name in setting.left_out])
-        left_out = f"the step leaves out {names}, by which a person could be recognised too"
-        reason = left_out if setting.left_out else "the seed can be guessed"
         return Guarantee(kind=KIND, k=self.k, proved=False, conditions=f"{reason}. It would hold if {CONDITIONS}")
+
+    def _why_not_proved(self, setting: Setting) -> str:
+        if self.k == 1:
+            return "with k = 1 nothing needs to move"
+        if setting.guessable_seed:
+            return "the seed can be guessed"
+        names = listed([repr(name) for name in setting.left_out])
+        return f"the step leaves out {names}, by which a person could be recognised too" if names else ""

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from anonto.errors import ParameterError, SmallStrataError, listed
+from anonto.errors import ParameterError, SmallStrataError, TooFewForGroupsError, listed
 from anonto.methods.aggregation import centres_of, drawn_around, value_sets
 from anonto.methods.closeness import Confidential, close_groups
 from anonto.methods.grouping import Groups, mdav, refined
@@ -203,6 +203,8 @@ class Microaggregate:
         if setting.unmatched:
             names = listed([repr(name) for name in setting.unmatched])
             reasons.append(f"cells of {names} that have no concept stay as they are")
+        if self.k == 1:
+            reasons.append("groups of one record are no groups")
         if not reasons:
             return Guarantee(kind=KIND, k=self.k, proved=True, conditions=CONDITIONS)
         conditions = f"{'; '.join(reasons)}. It would hold if not, and if {CONDITIONS}"
@@ -219,6 +221,8 @@ def _strata(codes: Codes, counts: Longs, k: int) -> list[Longs]:
     parts = np.split(order, np.flatnonzero(np.diff(pattern[order])) + 1)
     rows = [int(counts[part].sum()) for part in parts]
     small = [n for n in rows if n < k]
+    if 0 < sum(rows) < k:
+        raise TooFewForGroupsError(sum(rows), k, ())
     if len(parts) > 1 and small:
         raise SmallStrataError(len(small), len(parts), sum(small), k, "form a group")
     return parts

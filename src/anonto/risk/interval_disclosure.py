@@ -44,9 +44,8 @@ def interval_disclosure(column: ComparedColumn) -> list[Risk]:
 
 def _within_distance(column: ComparedColumn, before: Codes, after: Codes) -> Risk:
     near = column.attribute.pair_distances(before, after) <= NEAR + 1e-12
-    return _risk(
-        column, f"whether a cell lies within distance {NEAR} of the original one", near, _near(column, before, after)
-    )
+    what = f"whether a cell lies within distance {NEAR} of the original one"
+    return _risk(column, f"distance {NEAR}", what, near, _near(column, before, after))
 
 
 def _near(column: ComparedColumn, before: Codes, after: Codes) -> float:
@@ -70,7 +69,7 @@ def _same_branch(
     same = branch[before] == branch[after]
     n_branches = int(branch.max(initial=-1)) + 1
     shares = [np.bincount(branch[codes], minlength=n_branches) / max(codes.size, 1) for codes in (before, after)]
-    return _risk(column, f"whether a cell stays in {what}", same, float(shares[0] @ shares[1]))
+    return _risk(column, what, f"whether a cell stays in {what}", same, float(shares[0] @ shares[1]))
 
 
 def branches(part: NominalAttribute | MeanAttribute, depth: int) -> NDArray[np.int64]:
@@ -86,7 +85,7 @@ def branches(part: NominalAttribute | MeanAttribute, depth: int) -> NDArray[np.i
     return np.unique(found, return_inverse=True)[1]
 
 
-def _risk(column: ComparedColumn, what: str, hits: NDArray[np.bool_], baseline: float) -> Risk:
+def _risk(column: ComparedColumn, within: str, what: str, hits: NDArray[np.bool_], baseline: float) -> Risk:
     n_hits = float(np.count_nonzero(hits))
     low, high = wilson_interval(n_hits, hits.size)
     return Risk(
@@ -98,4 +97,5 @@ def _risk(column: ComparedColumn, what: str, hits: NDArray[np.bool_], baseline: 
         high=high,
         baseline=baseline,
         n=int(hits.size),
+        details={"within": within},
     )

@@ -6,7 +6,6 @@ A cell that does not take part stays in its row as it is, or its record is dropp
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from anonto.errors import (
     MissingCellsError,
     NotInOrderError,
     NotNumericError,
-    TooWideRangeError,
     UnmatchedValuesError,
 )
 from anonto.ontology.catalogue import open_ontology
@@ -185,8 +183,6 @@ def _numeric(name: str, column: Column) -> NumericAttribute:
     wrong = [value for value, finite in zip(column.values, np.isfinite(numbers), strict=True) if not finite]
     if wrong:
         raise NotNumericError(wrong, name)
-    if numbers.max() / 2 - numbers.min() / 2 > sys.float_info.max / 2:
-        raise TooWideRangeError(name)
     return NumericAttribute(numbers, column.counts)
 
 

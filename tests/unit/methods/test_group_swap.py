@@ -329,3 +329,8 @@ def test_cells_without_a_concept_that_moved_are_not_said_to_have_stayed() -> Non
     assert step["unmatched"]["d"] == sum(
         same for same, cell in zip(stayed, table["d"], strict=True) if cell[:2] == "XX"
     )
+
+
+def test_groups_of_one_prove_nothing() -> None:
+    assert not GroupSwap(k=1).guarantee(Setting()).proved
+    assert GroupSwap(k=2).guarantee(Setting()).proved
