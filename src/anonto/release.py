@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from anonto.table.prepare import PreparedColumn
 
 
-ROWS_AT_ONCE = 1 << 19
+ROWS_AT_ONCE = 1 << 18
 """Rows of a stretch when a table is written in stretches."""
 
 

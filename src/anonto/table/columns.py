@@ -158,15 +158,14 @@ def _from_texts(series: pl.Series) -> Column:
     codes = np.empty(len(series), dtype=np.int32)
     while True:
         distinct = distinct.sort()
-        _look_up(series, pl.Enum(distinct), codes)
-        if np.count_nonzero(codes == MISSING) == series.null_count():
+        if _look_up(series, pl.Enum(distinct), codes) == series.null_count():
             return Column(tuple(distinct.to_list()), codes)
         unknown = series.filter(pl.Series(codes == MISSING) & series.is_not_null())
         distinct = distinct.append(unknown.unique())
 
 
 def _from_batches(batches: TextBatches) -> Column:
-    """Number values as they first appear, and in their order at the end."""
+    """Number values as they first appear, those of the first stretch in their order; and all in order at the end."""
     import polars as pl
 
     codes = np.empty(batches.n_rows, dtype=np.int32)
@@ -176,13 +175,13 @@ def _from_batches(batches: TextBatches) -> Column:
     for batch in batches.read():
         here = codes[filled : filled + len(batch)]
         filled += len(batch)
-        n_missing = batch.null_count()
-        _look_up(batch, categories, here)
-        if np.count_nonzero(here == MISSING) > n_missing:
-            unknown = batch.filter(pl.Series(here == MISSING) & batch.is_not_null()).unique()
+        if _look_up(batch, categories, here) > batch.null_count():
+            unknown = batch.filter(pl.Series(here == MISSING) & batch.is_not_null()).unique().sort()
             distinct = pl.concat([distinct, unknown])
             categories = pl.Enum(distinct)
             _look_up(batch, categories, here)
+    if distinct.is_sorted():
+        return Column(tuple(distinct.to_list()), codes)
     order = distinct.arg_sort().to_numpy()
     new_code = np.full(order.size + 1, MISSING, dtype=np.int32)
     new_code[order] = np.arange(order.size, dtype=np.int32)
@@ -194,17 +193,22 @@ def _from_batches(batches: TextBatches) -> Column:
     return Column(tuple(distinct.gather(order).to_list()), codes)
 
 
-def _look_up(series: pl.Series, categories: pl.Enum, codes: NDArray[np.int32]) -> None:
-    """The code of each text among the categories, in threads; missing for a text that is none of them."""
+def _look_up(series: pl.Series, categories: pl.Enum, codes: NDArray[np.int32]) -> int:
+    """The code of each text among the categories, in threads; how many are missing or none of them, with code −1."""
     import polars as pl
+
+    missing: list[int] = []
 
     def look_up(part: slice) -> None:
         found = series[part].cast(categories, strict=False).to_physical()
-        if found.null_count():
+        n_missing = found.null_count()
+        missing.append(n_missing)
+        if n_missing:
             found = found.cast(pl.Int32).fill_null(MISSING)
         codes[part] = found.to_numpy()
 
     in_threads(look_up, slices(0, len(series), TEXTS_AT_ONCE))
+    return sum(missing)
 
 
 def _from_categories(series: pl.Series) -> Column:

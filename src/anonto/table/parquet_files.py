@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-ROWS_AT_ONCE = 1 << 20
+ROWS_AT_ONCE = 1 << 18
 
 
 def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:
@@ -56,7 +56,7 @@ def _batches(path: Path, scan: pl.LazyFrame, name: str) -> Iterator[pl.Series]:
 def write_parquet(table: Table, path: Path, name: str) -> None:
     """Write a Parquet file without statistics: the least and the greatest value of a column are cells of it."""
     _refuse_objects(table.frame.schema, name)
-    table.frame.write_parquet(path, compression="zstd", statistics=False)
+    table.frame.write_parquet(path, compression="zstd", compression_level=1, statistics=False)
 
 
 def sink_parquet(parts: Callable[[], Iterator[pl.DataFrame]], path: Path, name: str) -> None:
@@ -72,7 +72,7 @@ def sink_parquet(parts: Callable[[], Iterator[pl.DataFrame]], path: Path, name: 
         yield from made
 
     stretches = register_io_source(source, schema=first.schema, is_pure=False)
-    stretches.sink_parquet(path, compression="zstd", statistics=False, maintain_order=True)
+    stretches.sink_parquet(path, compression="zstd", compression_level=1, statistics=False, maintain_order=True)
 
 
 def _refuse_objects(schema: Mapping[str, Any], name: str) -> None:
