@@ -81,7 +81,7 @@ def evidence_section(data: Data) -> str:
     notes += [
         "<strong>Unchanged</strong>: the released cell equals the original one. <strong>Without a partner</strong>: of "
         "these, no other record was left to exchange with. <strong>Missing</strong> cells and those with <strong>no "
-        "concept</strong> in the ontology took no part.",
+        "concept</strong> in the ontology took no part, unless the step above says they were dealt out like values.",
         "<strong>Distance</strong>: how far the cells moved, as a root mean square.",
     ]
     readings: dict[str, list[str]] = {}
