@@ -7,14 +7,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test lint format docs bench clean
+.PHONY: demo test lint format docs bench clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.icd
 	$(BIN)/anonto demo --force
 
-test: lint docs
+test: system lint docs
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+
+# A browser for the tests of pages, a Java runtime for those on a cluster: from Debian's packages when we may.
+system:
+	@missing=""; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	command -v java >/dev/null || missing="$$missing openjdk-17-jre-headless"; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else \
+	  echo "Tests that need them are skipped until you install:$$missing"; \
+	fi
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
