@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,3 +46,22 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped where ANONTO_STRICT=1 allows no skip: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's program, from Debian's package."""
+    return _program("chromium")
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """The Java runtime that Spark needs."""
+    return _program("java")
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
