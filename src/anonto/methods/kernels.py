@@ -80,38 +80,29 @@ def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: 
 def deal(flows: FlowArrays, permutations: Permutations, begins: Longs, first: int, last: int, dealt: Ints) -> None:
     """The targets of all records of the values first … last − 1, value by value in the order of the records.
 
-    The places of a value belong to its targets in order; each place is led back to its position.
+    The places of a value belong to its targets in order; each position is sent to its place.
     """
     sizes, offsets, targets, ends, _ = flows
     key, _, widths, heights, table_offsets, table = permutations
-    positions = np.empty(PLACES_AT_ONCE, np.int64)
+    places = np.empty(PLACES_AT_ONCE, np.int64)
+    by_place = np.empty(max(1, sizes[first:last].max()), np.int32)
     for value in range(first, last):
         own = dealt[begins[value] : begins[value] + sizes[value]]
-        flow = offsets[value]
+        place = 0
+        for flow in range(offsets[value], offsets[value + 1]):
+            by_place[place : ends[flow]] = targets[flow]
+            place = ends[flow]
         if table_offsets[value] >= 0:
             start = table_offsets[value]
-            by_place = np.empty(own.size, np.int32)
-            place = 0
-            for each in range(flow, offsets[value + 1]):
-                by_place[place : ends[each]] = targets[each]
-                place = ends[each]
             for position in range(own.size):
                 own[position] = by_place[table[start + position]]
             continue
         own_key = key_of_group(key, value)
         for start in range(0, own.size, PLACES_AT_ONCE):
-            stop = min(start + PLACES_AT_ONCE, own.size)
-            part = positions[: stop - start]
-            feistel_of_stretch(own_key, sizes[value], widths[value], heights[value], start, True, part)
-            place = start
-            while place < stop:
-                while ends[flow] <= place:
-                    flow += 1
-                until = min(ends[flow], stop)
-                target = targets[flow]
-                for each in range(place - start, until - start):
-                    own[part[each]] = target
-                place = until
+            part = places[: min(PLACES_AT_ONCE, own.size - start)]
+            feistel_of_stretch(own_key, sizes[value], widths[value], heights[value], start, False, part)
+            for each in range(part.size):
+                own[start + each] = by_place[part[each]]
 
 
 @njit(cache=True, nogil=True)

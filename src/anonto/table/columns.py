@@ -9,6 +9,7 @@ import numpy as np
 
 from anonto.errors import AllMissingError, LengthError
 from anonto.table.series import as_text_series
+from anonto.table.text_views import texts_known
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -17,11 +18,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.table.text_views import KnownTexts
+
 MISSING = -1
 FIRST_LOOK = 1 << 17
 ROWS_AT_ONCE = 1 << 20
 CATEGORIES_AT_ONCE = 1 << 17
-TEXTS_AT_ONCE = 1 << 18
+TEXTS_AT_ONCE = 1 << 17
 FEW_CODES = 1 << 17
 """So few codes are counted before a compiler is loaded."""
 
@@ -158,7 +161,7 @@ def _from_texts(series: pl.Series) -> Column:
     codes = np.empty(len(series), dtype=np.int32)
     while True:
         distinct = distinct.sort()
-        if _look_up(series, pl.Enum(distinct), codes) == series.null_count():
+        if _look_up(series, texts_known(distinct, len(series)), codes) == series.null_count():
             return Column(tuple(distinct.to_list()), codes)
         unknown = series.filter(pl.Series(codes == MISSING) & series.is_not_null())
         distinct = distinct.append(unknown.unique())
@@ -170,16 +173,16 @@ def _from_batches(batches: TextBatches) -> Column:
 
     codes = np.empty(batches.n_rows, dtype=np.int32)
     distinct = pl.Series([], dtype=pl.String)
-    categories = pl.Enum(distinct)
+    known = texts_known(distinct, batches.n_rows)
     filled = 0
     for batch in batches.read():
         here = codes[filled : filled + len(batch)]
         filled += len(batch)
-        if _look_up(batch, categories, here) > batch.null_count():
+        if _look_up(batch, known, here) > batch.null_count():
             unknown = batch.filter(pl.Series(here == MISSING) & batch.is_not_null()).unique().sort()
             distinct = pl.concat([distinct, unknown])
-            categories = pl.Enum(distinct)
-            _look_up(batch, categories, here)
+            known = texts_known(distinct, batches.n_rows)
+            _look_up(batch, known, here)
     if distinct.is_sorted():
         return Column(tuple(distinct.to_list()), codes)
     order = distinct.arg_sort().to_numpy()
@@ -193,22 +196,15 @@ def _from_batches(batches: TextBatches) -> Column:
     return Column(tuple(distinct.gather(order).to_list()), codes)
 
 
-def _look_up(series: pl.Series, categories: pl.Enum, codes: NDArray[np.int32]) -> int:
-    """The code of each text among the categories, in threads; how many are missing or none of them, with code −1."""
-    import polars as pl
-
-    missing: list[int] = []
+def _look_up(series: pl.Series, known: KnownTexts, codes: NDArray[np.int32]) -> int:
+    """The code of each text, in threads; how many are missing or not known, with code −1."""
+    without: list[int] = []
 
     def look_up(part: slice) -> None:
-        found = series[part].cast(categories, strict=False).to_physical()
-        n_missing = found.null_count()
-        missing.append(n_missing)
-        if n_missing:
-            found = found.cast(pl.Int32).fill_null(MISSING)
-        codes[part] = found.to_numpy()
+        without.append(known.look_up(series[part], codes[part]))
 
     in_threads(look_up, slices(0, len(series), TEXTS_AT_ONCE))
-    return sum(missing)
+    return sum(without)
 
 
 def _from_categories(series: pl.Series) -> Column:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+_ODD_1, _ODD_2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+_SHIFT = np.uint64(32)
 
 
 @njit(cache=True, nogil=True)
@@ -24,3 +27,45 @@ def count(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
     for code in codes:
         if code >= 0:
             counts[code] += 1
+
+
+@njit(cache=True, nogil=True)
+def word_table(words: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+    """Put the numbers of texts, two words each, into slots, twice as many as texts at least and a power of two."""
+    for text in range(words.size // 2):
+        slot = _slot(words[2 * text], words[2 * text + 1], slots.size)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (slots.size - 1)
+        slots[slot] = text
+
+
+@njit(cache=True, nogil=True)
+def look_up_words(
+    words: NDArray[np.uint64],
+    present: NDArray[np.uint8],
+    first: int,
+    known: NDArray[np.uint64],
+    slots: NDArray[np.int32],
+    codes: NDArray[np.int32],
+) -> int:
+    """The number of each text among the known ones, −1 for a missing or an unknown one; how many these are."""
+    n_without = 0
+    for i in range(codes.size):
+        code = -1
+        bit = first + i
+        if present.size == 0 or (present[bit >> 3] >> (bit & 7)) & 1:
+            one, other = words[2 * i], words[2 * i + 1]
+            slot = _slot(one, other, slots.size)
+            code = slots[slot]
+            while code >= 0 and (known[2 * code] != one or known[2 * code + 1] != other):
+                slot = (slot + 1) & (slots.size - 1)
+                code = slots[slot]
+        codes[i] = code
+        n_without += code < 0
+    return n_without
+
+
+@njit(cache=True, nogil=True)
+def _slot(one: np.uint64, other: np.uint64, n_slots: int) -> np.int64:
+    hashed = (one ^ (other * _ODD_1) ^ (one >> _SHIFT)) * _ODD_2
+    return np.int64((hashed >> _SHIFT) & np.uint64(n_slots - 1))

@@ -1,0 +1,191 @@
+"""The texts of a column as polars holds them, looked up without making a text of any of them.
+
+A text of up to twelve bytes stands wholly in its view: 16 bytes with its length, its bytes, and zeros behind them. So
+equal texts have equal views, and two words of 64 bits are compared instead of texts. The views are reached through the
+Arrow C data interface, which polars and this module have in common; no byte is copied.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+LONGEST = 12
+"""Bytes of a text that stands wholly in its view."""
+FEW_ROWS = 1 << 17
+"""So few rows are looked up before a compiler is loaded."""
+_VIEWS_OF_TEXT = b"vu"
+
+
+class KnownTexts(Protocol):
+    """Texts that have a number."""
+
+    def look_up(self, texts: pl.Series, codes: NDArray[np.int32]) -> int:
+        """Write the number of each text, −1 for a missing or an unknown one; how many these are."""
+        ...
+
+
+def texts_known(distinct: pl.Series, n_rows: int) -> KnownTexts:
+    """Different texts, numbered as they stand, that so many rows are to be looked up in."""
+    if n_rows < FEW_ROWS or int(cast("int | None", distinct.str.len_bytes().max()) or 0) > LONGEST:
+        return _Categories(distinct)
+    return _ShortTexts.of(distinct) or _Categories(distinct)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Categories:
+    """Texts of any length, looked up by polars."""
+
+    texts: pl.Series
+
+    def look_up(self, texts: pl.Series, codes: NDArray[np.int32]) -> int:
+        import polars as pl
+
+        found = texts.cast(pl.Enum(self.texts), strict=False).to_physical()
+        n_without = found.null_count()
+        codes[:] = (found.cast(pl.Int32).fill_null(-1) if n_without else found).to_numpy()
+        return n_without
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ShortTexts:
+    """Texts that stand in their views."""
+
+    distinct: pl.Series
+    words: NDArray[np.uint64]
+    slots: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, distinct: pl.Series) -> _ShortTexts | None:
+        from anonto.table.row_kernels import word_table
+
+        with views_of(distinct) as views:
+            if views is None:
+                return None
+            words = np.concatenate([np.empty(0, np.uint64), *(one.words for one in views)])
+        slots = np.full(1 << (2 * len(distinct)).bit_length(), -1, dtype=np.int32)
+        word_table(words, slots)
+        return cls(distinct, words, slots)
+
+    def look_up(self, texts: pl.Series, codes: NDArray[np.int32]) -> int:
+        from anonto.table.row_kernels import look_up_words
+
+        n_without = filled = 0
+        with views_of(texts) as views:
+            if views is None:
+                return _Categories(self.distinct).look_up(texts, codes)
+            for one in views:
+                here = codes[filled : filled + len(one)]
+                n_without += int(look_up_words(one.words, one.present, one.first, self.words, self.slots, here))
+                filled += len(one)
+        return n_without
+
+
+class _Schema(ctypes.Structure):
+    _fields_ = (
+        ("format", ctypes.c_char_p),
+        ("name", ctypes.c_char_p),
+        ("metadata", ctypes.c_char_p),
+        ("flags", ctypes.c_int64),
+        ("n_children", ctypes.c_int64),
+        ("children", ctypes.c_void_p),
+        ("dictionary", ctypes.c_void_p),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+class _Array(ctypes.Structure):
+    _fields_ = (
+        ("length", ctypes.c_int64),
+        ("null_count", ctypes.c_int64),
+        ("offset", ctypes.c_int64),
+        ("n_buffers", ctypes.c_int64),
+        ("n_children", ctypes.c_int64),
+        ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+        ("children", ctypes.c_void_p),
+        ("dictionary", ctypes.c_void_p),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+class _Stream(ctypes.Structure):
+    _fields_ = (
+        ("get_schema", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Schema))),
+        ("get_next", ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(_Array))),
+        ("get_last_error", ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)),
+        ("release", ctypes.CFUNCTYPE(None, ctypes.c_void_p)),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """A stretch of texts: two words for each, and which of them are missing."""
+
+    words: NDArray[np.uint64]
+    """Two for each text, one after the other."""
+    present: NDArray[np.uint8]
+    """A bit for each text, from `first` on; empty where none is missing."""
+    first: int
+
+    def __len__(self) -> int:
+        return self.words.size // 2
+
+
+@contextmanager
+def views_of(texts: pl.Series) -> Iterator[list[Views] | None]:
+    """The views of a column of text, which are there as long as the context is; None if polars holds it otherwise."""
+    capsule = texts.__arrow_c_stream__()
+    stream = _Stream.from_address(_pointer(capsule))
+    schema = _Schema()
+    arrays: list[_Array] = []
+    try:
+        if stream.get_schema(ctypes.addressof(stream), ctypes.byref(schema)) or schema.format != _VIEWS_OF_TEXT:
+            yield None
+            return
+        while True:
+            array = _Array()
+            if stream.get_next(ctypes.addressof(stream), ctypes.byref(array)):
+                yield None
+                return
+            if not array.release:
+                break
+            arrays.append(array)
+        yield [_views(array) for array in arrays]
+    finally:
+        for owner in (*arrays, schema):
+            if owner.release:
+                owner.release(ctypes.addressof(owner))
+        del capsule
+
+
+def _views(array: _Array) -> Views:
+    first, n = array.offset, array.length
+    words = _from_memory(array.buffers[1], ctypes.c_uint64, 2 * (first + n))[2 * first :]
+    validity = array.buffers[0] if array.null_count else None
+    present = _from_memory(validity, ctypes.c_uint8, (first + n + 7) // 8)
+    return Views(words, present, first)
+
+
+def _from_memory(address: int | None, kind: Any, length: int) -> NDArray[Any]:
+    if not address or not length:
+        return np.empty(0, dtype=kind)
+    return np.ctypeslib.as_array((kind * length).from_address(address))
+
+
+def _pointer(capsule: object) -> int:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return cast("int", get(capsule, b"arrow_array_stream"))
