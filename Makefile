@@ -41,11 +41,20 @@ format: $(VENV)/.dev
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/.bench .venv-peers/.made
+	$(BIN)/python -m benchmarks --page benchmarks/results.md
+
+# What users would pick instead pins versions that ours cannot have, so it lives apart; energy is R's, from Debian.
+.venv-peers/.made:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check anjana anonypy dcor microagg1d pycanon
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends r-cran-energy >/dev/null; \
+	else command -v Rscript >/dev/null || echo "Left out until you install it: r-cran-energy"; fi
+	@touch $@
 
 clean:
-	rm -rf $(VENV) site dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-peers site dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "anonto needs Python 3.11 or newer: make PYTHON=python3.12")'

@@ -1,0 +1,301 @@
+"""Each capability beside what users would pick instead, as the table grows: time against records, and who stops where.
+
+The peers run in an environment of their own (`make bench` makes it); one that is not installed is left out and named.
+A peer is asked for the next size only while its last one took less than a limit.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+import anonto
+from anonto import stats
+from anonto.methods.microaggregate import Microaggregate
+from anonto.table.attributes import NumericAttribute
+from anonto.table.columns import encode
+from anonto.table.records import distinct_records, distinct_rows
+from benchmarks.generated import dependent_codes, generated_taxonomy, some_concepts
+from benchmarks.measuring import ROOT, Finding, exponents, timed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LIMIT = 10.0
+"""Seconds after which a side is asked for no larger table."""
+REPEATS = 3
+PEERS = ROOT / ".venv-peers" / "bin" / "python"
+PROGRAMS = Path(__file__).with_name("peer_programs.py")
+
+Side = Callable[[int], float | None]
+"""The median seconds for a number of records; None where the side is not installed."""
+
+
+@dataclass(slots=True)
+class Race:
+    """One capability: who takes part, and the times by records."""
+
+    name: str
+    sides: Mapping[str, Side]
+    sizes: tuple[int, ...]
+    seconds: dict[str, dict[int, float]] = field(default_factory=dict)
+
+    def run(self) -> Race:
+        """All sides at every size, the sides in turns, until each is too slow."""
+        for n in self.sizes:
+            for side, take in self.sides.items():
+                before = self.seconds.get(side, {})
+                if (before and max(before.values()) > LIMIT) or (n != self.sizes[0] and not before):
+                    continue
+                taken = take(n)
+                if taken is not None:
+                    self.seconds.setdefault(side, {})[n] = taken
+        return self
+
+    def findings(self) -> list[Finding]:
+        """Our time against each peer's, at the largest size both took."""
+        ours = self.seconds["anonto"]
+        out = [Finding(f"{self.name}: anonto", ours[max(ours)], "s", note=_told(ours), facts={"curves": self.plain()})]
+        for side in self.sides:
+            if side == "anonto":
+                continue
+            if side not in self.seconds:
+                out.append(Finding(f"… {side}", float("nan"), "×", note="not installed"))
+                continue
+            theirs = self.seconds[side]
+            n = max(set(theirs) & set(ours))
+            out.append(
+                Finding(f"… {side} ÷ anonto", theirs[n] / ours[n], "×", note=f"at {n:,} records; {_told(theirs)}")
+            )
+        return out
+
+    def plain(self) -> dict[str, Any]:
+        """For the chart."""
+        return {
+            "name": self.name,
+            "seconds": {side: {str(n): s for n, s in times.items()} for side, times in self.seconds.items()},
+        }
+
+
+def _told(times: Mapping[int, float]) -> str:
+    sizes = sorted(times)
+    text = f"{times[sizes[-1]]:.3g} s at {sizes[-1]:,}"
+    if len(sizes) > 1:
+        text += f", growth {exponents(sizes[-2:], [times[n] for n in sizes[-2:]])[0]:.2f}"
+    return text
+
+
+def run(*, quick: bool) -> list[Finding]:
+    """All findings of this subject."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        races = [
+            make(Path(folder), quick=quick) for make in (_dependence, _one_column, _classes, _equal_records, _file)
+        ]
+        return [finding for race in races for finding in race.run().findings()]
+
+
+def _sizes(first: int, last: int, *, quick: bool) -> tuple[int, ...]:
+    """Sizes that double; the first two of them for a quick run."""
+    doublings = int(np.log2(last / first)) + 1
+    return tuple(first << step for step in range(2 if quick else doublings))
+
+
+def _own(run: Callable[[], object]) -> float:
+    run()
+    return median(timed(run) for _ in range(REPEATS))
+
+
+def _peer(name: str, path: Path) -> float | None:
+    if not PEERS.exists():
+        return None
+    return _asked([str(PEERS), str(PROGRAMS), name, str(path), str(REPEATS)])
+
+
+def _asked(command: list[str]) -> float | None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        return None
+    seconds: list[float] = json.loads(done.stdout.splitlines()[-1])["seconds"]
+    return median(seconds)
+
+
+# ------------------------------------------------------------------------------------------------ distance correlation
+
+
+def _dependence(folder: Path, *, quick: bool) -> Race:
+    """Two nominal columns of 100 and 50 values."""
+    taxonomies = generated_taxonomy(2_000, seed=5), generated_taxonomy(1_000, several_parents=0.0, seed=6)
+    values = some_concepts(taxonomies[0], 100), some_concepts(taxonomies[1], 50)
+    distances = [taxonomy.distances(of) for taxonomy, of in zip(taxonomies, values, strict=True)]
+
+    def given(n: int) -> Path:
+        path = folder / f"pairs{n}.npz"
+        if not path.exists():
+            a, b = dependent_codes(n, 100, 50)
+            np.savez(path, a=a, b=b, distances_a=distances[0], distances_b=distances[1])
+            beside = folder / f"pairs{n}"
+            beside.mkdir()
+            for name, table in (("a", a), ("b", b), ("distances_a", distances[0]), ("distances_b", distances[1])):
+                np.savetxt(beside / f"{name}.csv", table, delimiter=",", fmt="%.17g")
+        return path
+
+    def ours(n: int) -> float:
+        a, b = dependent_codes(n, 100, 50)
+        first, second = (pl.Series(np.array(of)[codes]) for of, codes in zip(values, (a, b), strict=True))
+        return _own(lambda: stats.distance_correlation(first, second, taxonomies[0], taxonomies[1]))
+
+    def energy(n: int) -> float | None:
+        program = shutil.which("Rscript")
+        if program is None:
+            return None
+        beside = str(given(n).with_suffix(""))
+        return _asked([program, str(Path(__file__).with_name("energy.R")), beside, str(REPEATS)])
+
+    sides = {"anonto": ours, "dcor": lambda n: _peer("dcor", given(n)), "energy (R)": energy}
+    return Race("distance correlation of texts", sides, _sizes(500, 4_096_000, quick=quick))
+
+
+# ------------------------------------------------------------------------------------------------ microaggregation
+
+
+def _one_column(folder: Path, *, quick: bool) -> Race:
+    """Groups of ten of one column of numbers: theirs are optimal, ours for any columns and nearly so."""
+
+    def numbers(n: int) -> NDArray[np.float64]:
+        return np.random.default_rng(7).lognormal(size=n)
+
+    def ours(n: int) -> float:
+        distinct, codes = np.unique(numbers(n), return_inverse=True)
+        attribute = NumericAttribute(distinct, np.bincount(codes))
+        records, _ = distinct_records(["x"], [attribute], [codes.astype(np.int32)])
+        return _own(lambda: Microaggregate(k=10).fit(records, np.random.default_rng(1)))
+
+    def theirs(n: int) -> float | None:
+        path = folder / f"numbers{n}.npz"
+        np.savez(path, numbers=numbers(n))
+        return _peer("microagg1d", path)
+
+    def sorting(n: int) -> float:
+        given = numbers(n)
+        return _own(lambda: np.sort(given))
+
+    sides = {"anonto": ours, "microagg1d": theirs, "numpy.sort": sorting}
+    return Race("microaggregation of one column of numbers", sides, _sizes(1_000, 512_000, quick=quick))
+
+
+# ------------------------------------------------------------------------------------------------ classes
+
+
+def _table(n: int) -> pl.DataFrame:
+    rng = np.random.default_rng(8)
+    codes = np.array([f"{i:03d}" for i in range(400)])
+    weights = 1 / np.arange(1, 401)
+    return pl.DataFrame(
+        {
+            "dx": codes[rng.choice(400, n, p=weights / weights.sum())],
+            "age": rng.integers(0, 90, n),
+            "stay": np.minimum(rng.geometric(0.2, n), 60),
+        }
+    )
+
+
+def _classes(folder: Path, *, quick: bool) -> Race:
+    """The k of a table of three columns."""
+
+    def ours(n: int) -> float:
+        table = _table(n)
+
+        def k() -> int:
+            codes = [encode(table[name]).codes for name in table.columns]
+            _, record_of = distinct_rows(codes)
+            return int(np.bincount(record_of).min())
+
+        return _own(k)
+
+    def theirs(n: int) -> float | None:
+        path = folder / f"classes{n}.csv"
+        _table(n).write_csv(path)
+        return _peer("pycanon", path)
+
+    def grouping(n: int) -> float:
+        table = _table(n)
+        return _own(lambda: table.group_by(table.columns).len().min())
+
+    sides = {"anonto": ours, "pycanon": theirs, "polars group_by": grouping}
+    return Race("the k of a table", sides, _sizes(1_000, 4_096_000, quick=quick))
+
+
+def _equal_records(folder: Path, *, quick: bool) -> Race:
+    """At least ten equal records, three columns; no peer knows what a diagnosis means."""
+    plan = {
+        "columns": {"age": {"kind": "numeric"}, "stay": {"kind": "numeric"}},
+        "steps": [{"method": "microaggregate", "columns": ["dx", "age", "stay"], "k": 10}],
+    }
+
+    def ours(n: int) -> float:
+        table = _table(n)
+        return _own(lambda: anonto.mask(table, plan, seed=1 << 100).table)
+
+    def peer(name: str) -> Side:
+        def take(n: int) -> float | None:
+            path = folder / f"equal{n}.csv"
+            _table(n).write_csv(path)
+            return _peer(name, path)
+
+        return take
+
+    sides = {"anonto": ours, "anonypy": peer("anonypy"), "anjana": peer("anjana")}
+    return Race("a table in which ten records are equal", sides, _sizes(1_000, 128_000, quick=quick))
+
+
+# ------------------------------------------------------------------------------------------------ physical limits
+
+
+def _file(folder: Path, *, quick: bool) -> Race:
+    """Rank swapping of a column from file to file, against what no tool can do without."""
+    plan = {"steps": [{"method": "rank-swap", "columns": ["dx"], "k": 10}]}
+
+    def written(n: int) -> Path:
+        path = folder / f"file{n}.parquet"
+        if not path.exists():
+            _table(n).select("dx").write_parquet(path)
+        return path
+
+    def ours(n: int) -> float:
+        path = written(n)
+        return _own(lambda: anonto.mask(path, plan, seed=1 << 100).save(folder / "masked.parquet"))
+
+    def reading(n: int) -> float:
+        path = written(n)
+        return _own(lambda: pl.read_parquet(path).write_parquet(folder / "copied.parquet"))
+
+    def codes(n: int) -> NDArray[np.int32]:
+        return encode(_table(n)["dx"]).codes
+
+    def sorting(n: int) -> float:
+        given = codes(n)
+        return _own(lambda: np.sort(given, kind="stable"))
+
+    def copying(n: int) -> float:
+        given = codes(n)
+        return _own(given.copy)
+
+    sides = {
+        "anonto": ours,
+        "polars read and write": reading,
+        "numpy.sort of the codes": sorting,
+        "memory copy of the codes": copying,
+    }
+    return Race("rank swapping from file to file", sides, _sizes(250_000, 16_000_000, quick=quick))
