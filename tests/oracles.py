@@ -5,6 +5,7 @@ A hierarchy is a networkx graph with edges child → parent. Records are looked 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -663,3 +664,230 @@ def merged_until_close(
         centres = {number: space.average([records[row] for row in sorted(left[number])]) for number in others}
         nearest = min(others, key=lambda number: (space.distance(own, centres[number]), number))
         left[worst] += left.pop(nearest)
+
+
+# ------------------------------------------------------------------------------------------------ candidates
+
+
+def in_reach_of_nearest(items: Sequence[Any], apart: Callable[[Any, Any], float], k: int) -> Callable[[Any, Any], bool]:
+    """Whether one item is among the k nearest records of the other, from either side; ties may all be."""
+
+    @functools.cache
+    def radius(item: Any) -> float:
+        others = list(items)
+        others.remove(item)
+        return sorted(apart(item, other) for other in others)[min(k, len(others)) - 1] if others else -1.0
+
+    def in_reach(a: Any, b: Any) -> bool:
+        return a == b or apart(a, b) <= max(radius(a), radius(b)) + 1e-10
+
+    return in_reach
+
+
+def in_reach_of_windows(values: Sequence[Any], keys: Sequence[Mapping[Any, float]], k: int) -> set[tuple[Any, Any]]:
+    """Pairs of values of which two records can stand at most k places apart in some order by one of the keys.
+
+    Equal values stand together, and those with equal keys in any order; of an odd number of records one stays.
+    """
+    pairs = {(value, value) for value in values} if len(values) % 2 else set()
+    for key in keys:
+        rings = itertools.groupby(sorted(set(values), key=lambda value: key[value]), key=lambda value: key[value])
+        orders = itertools.product(*(itertools.permutations(list(ring)) for _, ring in rings))
+        for order in orders:
+            places = [value for ring in order for value in ring for _ in range(values.count(value))]
+            for i, j in itertools.combinations(range(len(places)), 2):
+                if j - i <= k:
+                    pairs |= {(places[i], places[j]), (places[j], places[i])}
+    return pairs
+
+
+def linked_to_candidates(
+    originals: Sequence[Any],
+    released: Sequence[Any],
+    could_be: Callable[[Any, Any], bool],
+    squared: Callable[[Any, Any], float],
+) -> tuple[float, list[int]]:
+    """How many persons are linked to their nearest candidate, ties shared, and how many candidates each has."""
+    hits, sizes = 0.0, []
+    for i, x in enumerate(originals):
+        candidates = [j for j, y in enumerate(released) if could_be(x, y)]
+        sizes.append(len(candidates))
+        least = min((squared(x, released[j]) for j in candidates), default=math.inf)
+        nearest = [j for j in candidates if squared(x, released[j]) <= least * (1 + 1e-9)]
+        hits += (i in nearest) / max(len(nearest), 1)
+    return hits, sizes
+
+
+def own_permutation_distance(
+    own: Sequence[Any], columns: Sequence[Sequence[Any]], keys: Sequence[Callable[[Any], float]]
+) -> float:
+    """ATTACKS 7 for one person: the least, over released records, of the largest difference in rank over columns.
+
+    Each column is ranked by its key, ties share the mean of their ranks; the person's own rank is that of her key.
+    """
+
+    def rank(column: Sequence[Any], key: Callable[[Any], float], cell: Any) -> float:
+        before = sum(key(one) < key(cell) for one in column)
+        level = sum(key(one) == key(cell) for one in column)
+        return before + (level + 1) / 2
+
+    return min(
+        max(
+            abs(rank(column, key, cell) - rank(column, key, column[row]))
+            for cell, column, key in zip(own, columns, keys, strict=True)
+        )
+        for row in range(len(columns[0]))
+    )
+
+
+# ------------------------------------------------------------------------------------------------ laws of noise
+
+Pieces = list[tuple[float, float, dict[Any, float]]]
+"""Stretches of standard noise, each with what comes out of it and how likely."""
+
+
+def noise_pieces(
+    value: str, reference: str, scale: float, candidates: Sequence[str], distance: Distance, *, nearest: bool = False
+) -> Pieces:
+    """Cut noise where the definition of the replacement can change, and ask it in the middle of every piece."""
+    if not scale:
+        return [(-math.inf, math.inf, {value: 1.0})]
+    reached = [0.0, *(round(distance(value, c), 12) for c in candidates)]
+    cuts = {*reached, *((a + b) / 2 for a in reached for b in reached)}
+    edges = sorted({0.0, *cuts, *(-cut for cut in cuts)})
+    out: Pieces = []
+    for low, high in itertools.pairwise([-math.inf, *edges, math.inf]):
+        if high - low < 1e-13:
+            continue
+        middle = high - 1 if math.isinf(low) else low + 1 if math.isinf(high) else (low + high) / 2
+        became, _, _ = noise_replacements(value, reference, middle, candidates, distance, nearest=nearest)
+        out.append((low / scale, high / scale, dict.fromkeys(became, 1 / len(became))))
+    return out
+
+
+def number_pieces(value: float, scale: float, released: Sequence[float], *, ends: bool = False) -> Pieces:
+    """Numbers one apart, to which noise is rounded; with ends, what lies beyond them becomes the first or the last."""
+    out: Pieces = []
+    for number in released:
+        low, high = number - 0.5 - value, number + 0.5 - value
+        low = -math.inf if ends and number == min(released) else low
+        high = math.inf if ends and number == max(released) else high
+        if scale:
+            out.append((low / scale, high / scale, {number: 1.0}))
+        elif low < 0 < high:
+            out.append((-math.inf, math.inf, {number: 1.0}))
+    return out
+
+
+def one_law(pieces: Pieces, *, laplace: bool = False) -> dict[Any, float]:
+    """What comes out of standard noise, and how likely."""
+    from scipy.stats import laplace as laplace_law
+    from scipy.stats import norm
+
+    law = laplace_law(scale=math.sqrt(0.5)) if laplace else norm()
+    out: dict[Any, float] = {}
+    for low, high, became in pieces:
+        inside = law.cdf(high) - law.cdf(low) if low < 0 else law.sf(low) - law.sf(high)
+        for one, share in became.items():
+            out[one] = out.get(one, 0.0) + share * float(inside)
+    return out
+
+
+def two_laws(
+    a: Pieces, b: Pieces, correlation: float, *, laplace: bool = False, only: tuple[Any, Any] | None = None
+) -> dict[tuple[Any, Any], float]:
+    """What comes out of correlated standard noise of two columns; Laplace noise is normal with a random size."""
+    from scipy.integrate import quad
+    from scipy.special import ndtr
+
+    left = math.sqrt(1 - correlation**2)
+
+    def inside(one: tuple[float, float], other: tuple[float, float], size: float) -> float:
+        low, high = (min(max(edge / size, -9.0), 9.0) for edge in one)
+        low_other, high_other = (edge / size for edge in other)
+
+        def density(x: float) -> float:
+            normal = math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+            upper, lower = ((edge - correlation * x) / left for edge in (high_other, low_other))
+            return normal * float(ndtr(upper) - ndtr(lower))
+
+        return float(quad(density, low, high, epsabs=1e-10, limit=200)[0]) if high > low else 0.0
+
+    def of_both(one: tuple[float, float], other: tuple[float, float]) -> float:
+        if not laplace:
+            return inside(one, other, 1.0)
+        points = np.linspace(-3.2, 3.6, 60)
+        sizes = np.exp(points - np.exp(-points))
+        weights = sizes * (1 + np.exp(-points)) * np.exp(-sizes)
+        each = [inside(one, other, math.sqrt(size)) for size in sizes]
+        return float(np.array(each) @ weights / weights.sum())
+
+    out: dict[tuple[Any, Any], float] = {}
+    for low_a, high_a, became_a in a:
+        for low_b, high_b, became_b in b:
+            if only is not None and (only[0] not in became_a or only[1] not in became_b):
+                continue
+            chance = of_both((low_a, high_a), (low_b, high_b))
+            for x, y in itertools.product(became_a, became_b):
+                out[x, y] = out.get((x, y), 0.0) + chance * became_a[x] * became_b[y]
+    return out
+
+
+def linked_to_likeliest(likelihood: Any, amount_of_ties: Callable[[int, list[int]], list[int]] | None = None) -> float:
+    """How many persons are linked: person i has row i, the released rows are columns; ties are shared.
+
+    What ties are left to decide may be handed over: it gets a person and the rows that are tied for her.
+    """
+    hits = 0.0
+    for i, row in enumerate(likelihood):
+        most = max(row)
+        tied = [j for j, chance in enumerate(row) if chance >= most * (1 - 1e-9)]
+        if amount_of_ties is not None:
+            tied = amount_of_ties(i, tied)
+        hits += (i in tied) / len(tied)
+    return hits / len(likelihood) if len(likelihood) else 0.0
+
+
+def posteriors(prior: Mapping[Any, float], law: Mapping[Any, Mapping[Any, float]], released: Any) -> dict[Any, float]:
+    """P(x = v | y) by Bayes' rule."""
+    joint = {value: share * law[value].get(released, 0.0) for value, share in prior.items()}
+    return {value: each / sum(joint.values()) for value, each in joint.items()}
+
+
+# ------------------------------------------------------------------------------------------------ losses
+
+
+def moved(before: Sequence[Any], after: Sequence[Any], distance: Callable[[Any, Any], float]) -> list[float]:
+    """The distances of cells with a value before or after; a cell that gets one, or loses it, moved by 1."""
+    pairs = [(x, y) for x, y in zip(before, after, strict=True) if x is not None or y is not None]
+    return [1.0 if x is None or y is None else distance(x, y) for x, y in pairs]
+
+
+def hellinger(before: Sequence[Any], after: Sequence[Any]) -> float:
+    """√(½ Σ (√p − √q)²) over the shares of all values, missing as one of them."""
+    total = 0.0
+    for value in {*before, *after}:
+        p, q = (list(cells).count(value) / len(cells) for cells in (before, after))
+        total += (math.sqrt(p) - math.sqrt(q)) ** 2
+    return math.sqrt(total / 2)
+
+
+def frequency_change(graph: nx.DiGraph, before: Sequence[str], after: Sequence[str], level: int) -> float:
+    """Half the sum of the absolute differences of the shares of the concepts of a level."""
+
+    def counts(values: Sequence[str]) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for value in values:
+            own = [value] if depth(graph, value) < level else []
+            for concept in own or [one for one in ancestors(graph, value) if depth(graph, one) == level]:
+                found[concept] = found.get(concept, 0.0) + 1
+        return {concept: count / sum(found.values()) for concept, count in found.items()}
+
+    p, q = counts(before), counts(after)
+    return sum(abs(p.get(concept, 0.0) - q.get(concept, 0.0)) for concept in {*p, *q}) / 2
+
+
+def cross_table_bias(before: Sequence[tuple[Any, Any]], after: Sequence[tuple[Any, Any]]) -> float:
+    """Half the sum of the absolute differences of the shares of all pairs of values."""
+    tables = [{pair: pairs.count(pair) / len(pairs) for pair in pairs} for pairs in (list(before), list(after))]
+    return sum(abs(tables[0].get(pair, 0.0) - tables[1].get(pair, 0.0)) for pair in {*tables[0], *tables[1]}) / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +22,29 @@ from anonto.errors import (
     ShuffledRowsError,
     UncheckedRowsError,
 )
+from anonto.methods.guarantee import Setting
+from anonto.methods.random_swap import RandomSwap
 from anonto.plan import plan_of
+from anonto.report.pictures import pictures_of
+from anonto.risk.alignment import SHUFFLED, seems_shuffled, shows_order
 from anonto.risk.attribute_inference import attribute_inference
 from anonto.risk.classes import real_k, uniqueness
+from anonto.risk.composition import Side, composition
 from anonto.risk.distance_linkage import distance_linkage
+from anonto.risk.findings import findings_of, is_linkage
 from anonto.risk.global_linkage import global_linkage
 from anonto.risk.interval_disclosure import interval_disclosure
+from anonto.risk.known_law import known_law
+from anonto.risk.likelihood_linkage import likelihood_linkage
+from anonto.risk.method_aware_linkage import method_aware_linkage
 from anonto.risk.permutation_distance import permutation_distance
+from anonto.risk.relations import is_swap
+from anonto.risk.seen_step import seen_step
 from anonto.rng import Seed, row_order
 from anonto.run import mask
+from anonto.table.beside import written_beside
 from anonto.table.comparison import compared_column
-from anonto.table.door import Door
+from anonto.table.door import Door, is_spark_frame
 from anonto.table.prepare import encode_described, opener, records_to_drop
 from anonto.table.reading import read_table
 from anonto.table.series import as_text_series
@@ -46,11 +58,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.plan import Plan
+    from anonto.risk.known_law import KnownLaw
     from anonto.risk.rate import Risk
     from anonto.table.comparison import ComparedColumn
 
 PERSONS_LINKED = 20_000
 PERSONS_INFERRED = 1_000
+PERSONS_COMPOSED = 5_000
 """Of larger tables as many persons, chosen at random, are attacked."""
 
 
@@ -61,20 +75,73 @@ class Assessment:
     risk: tuple[Risk, ...]
     utility: Mapping[str, Any]
     n_records: int
+    findings: tuple[str, ...] = ()
+    """What must not be overlooked, in plain sentences: links beyond what k suggests, and proven ones."""
+    plan: Plan | None = None
+    """The plan of the release."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a report says besides: dropped records and columns, guarantees, and plain counts to draw."""
 
     @property
     def worst(self) -> Risk | None:
         """The linkage that reached most: the headline."""
-        linkages = [one for one in self.risk if one.attack.endswith("linkage")]
+        linkages = [one for one in self.risk if is_linkage(one)]
         return max(linkages, key=lambda one: one.rate, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {
             "n_records": self.n_records,
+            "findings": list(self.findings),
             "risk": [one.to_dict() for one in self.risk],
             "utility": dict(self.utility),
         }
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        edition: str = "internal",
+        sweep: Any = None,
+        force: bool = True,
+    ) -> None:
+        """Write the report as one HTML file that needs nothing but itself.
+
+        Args:
+            path: The output; it appears when it is whole, or not at all.
+            edition: ``"internal"``, or ``"public"``: without small counts, and without parameters that an intruder
+                could use.
+            sweep: Other plans to draw on the map of risk and utility: what `anonto.sweep` gave, or a list of points
+                with ``label``, ``method``, ``risk``, ``utility`` and ``on_front``.
+            force: Whether a file that is there is replaced.
+        """
+        from anonto.report.assessed import assessed_data
+        from anonto.report.assessed_page import assessed_html
+
+        with written_beside(Path(path), force=force) as beside:
+            beside.write_text(assessed_html(assessed_data(self, edition, sweep)), encoding="utf-8")
+
+    def to_json(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        edition: str = "internal",
+        sweep: Any = None,
+        force: bool = True,
+    ) -> None:
+        """Write what the report says as JSON, in the shape that the report's schema describes.
+
+        Args:
+            path: The output; it appears when it is whole, or not at all.
+            edition: ``"internal"`` or ``"public"``, as of the page.
+            sweep: Other plans on the map, as of the page.
+            force: Whether a file that is there is replaced.
+        """
+        from anonto.report.assessed import assessed_data
+        from anonto.report.data import to_json
+
+        with written_beside(Path(path), force=force) as beside:
+            beside.write_text(to_json(assessed_data(self, edition, sweep)), encoding="utf-8")
 
 
 def assess(
@@ -85,37 +152,64 @@ def assess(
     private: str | os.PathLike[str] | None = None,
     same_order: bool = False,
     predict: str | None = None,
+    second: tuple[Any, Plan | Mapping[str, Any] | str | os.PathLike[str]] | None = None,
+    second_private: str | os.PathLike[str] | None = None,
     seed: int = 0,
 ) -> Assessment:
     """Attack a release with its original in hand, and measure what was lost.
 
     Args:
-        original: The table that was masked: pandas, polars, pyarrow or a path.
+        original: The table that was masked: pandas, polars, pyarrow, a Spark DataFrame or a path.
         masked: The release: rows in the order of the original, or in the order of `save` with the private record.
         plan: The plan it was masked with.
         private: The private record of the release, to put shuffled rows back in order, and to check that all belong
             together by masking the original anew.
         same_order: Say that the rows of a file are in the order of the original, where no column tells it.
         predict: A column to be predicted from the others, to see what a model loses.
+        second: Another release of the same original and its plan, to see what somebody can do who has both.
+        second_private: The private record of the second release.
         seed: For the choice of persons in large tables; it has nothing to do with the seed of the release.
 
     Returns:
         An assessment with ``.risk``, ``.utility`` and ``.to_dict()``.
     """
     chosen = plan_of(plan)
-    columns = _compared(original, masked, chosen, private, same_order=same_order)
+    if is_spark_frame(masked) and private is None and not same_order:
+        _require_a_witness(chosen)
+    original, masked = (_from_cluster(one, chosen) for one in (original, masked))
+    columns, facts, side = _compared(original, masked, chosen, private, same_order=same_order)
     n_records = next(iter(columns.values())).original.size if columns else 0
     if predict is not None and predict not in columns:
         raise MissingColumnError(predict, list(columns))
     rng = np.random.default_rng(seed)
-    return Assessment(tuple(_risk(chosen, columns, rng)), _utility(columns, chosen, predict, rng), n_records)
+    risk = tuple(_risk(chosen, columns, side, rng))
+    if second is None and second_private is not None:
+        raise ParameterError("second", "given where its private record is", None)
+    if second is not None:
+        plan_of_other = plan_of(second[1])
+        other = _from_cluster(second[0], plan_of_other)
+        _, _, other_side = _compared(original, other, plan_of_other, second_private, same_order=same_order)
+        risk += tuple(_composed((chosen, side), (plan_of_other, other_side), rng))
+    utility = _utility(columns, chosen, predict, rng)
+    known = max(scenarios(chosen, columns), key=len, default=())
+    pictures = pictures_of(columns, [step.columns for step in chosen.steps], known)
+    findings = findings_of(chosen.steps, risk, n_records)
+    if not facts["rows_in_order"] and seems_shuffled([columns[name] for name in _not_at_random(chosen)], rng):
+        findings = (SHUFFLED, *findings)
+    return Assessment(risk, utility, n_records, findings, chosen, {**facts, "pictures": pictures})
+
+
+def _not_at_random(plan: Plan) -> list[str]:
+    """Columns whose masked cells are near their original ones by the method."""
+    return [name for step in plan.steps if step.method.name != RandomSwap.name for name in step.columns]
 
 
 # ------------------------------------------------------------------------------------------------ attacks
 
 
-def _risk(plan: Plan, columns: Mapping[str, ComparedColumn], rng: np.random.Generator) -> list[Risk]:
+def _risk(plan: Plan, columns: Mapping[str, ComparedColumn], side: Side, rng: np.random.Generator) -> list[Risk]:
     found: list[Risk] = []
+    laws = _laws(plan, columns)
     for names in scenarios(plan, columns):
         known = [columns[name] for name in names]
         n = known[0].original.size
@@ -129,11 +223,33 @@ def _risk(plan: Plan, columns: Mapping[str, ComparedColumn], rng: np.random.Gene
             real_k(known),
             uniqueness(known, secrets),
         ]
+        if any(set(step.names) & set(names) for step in side.steps):
+            found += method_aware_linkage(known, side.steps, side.cells, rng.spawn(1)[0], linked)
+        by_likelihood = likelihood_linkage(known, laws, plan.masked, rng.spawn(1)[0], linked)
+        found += [by_likelihood] if by_likelihood is not None else []
         found += [attribute_inference(known, secret, fewer) for secret in secrets]
     for name in plan.masked:
         if name in columns:
             found += interval_disclosure(columns[name])
     return found
+
+
+def _laws(plan: Plan, columns: Mapping[str, ComparedColumn]) -> list[KnownLaw]:
+    """Of the steps whose method draws for each row from a law that is known."""
+    open_once = opener(plan.folder)
+    laws = [known_law(step.method, [columns[name] for name in step.columns], open_once) for step in plan.steps]
+    return [law for law in laws if law is not None]
+
+
+def _composed(first: tuple[Plan, Side], second: tuple[Plan, Side], rng: np.random.Generator) -> list[Risk]:
+    """Both releases attacked together, in all scenarios of either that concern both."""
+    sides = (first[1], second[1])
+    known = dict.fromkeys(names for plan, side in (first, second) for names in scenarios(plan, side.columns))
+    in_both = [names for names in known if all(set(names) <= set(side.columns) for side in sides)]
+    rows = sides[0].rows
+    if rows.size > PERSONS_COMPOSED:
+        rows = np.sort(rng.choice(rows, PERSONS_COMPOSED, replace=False))
+    return [composition(names, *sides, rng.spawn(1)[0], rows) for names in in_both]
 
 
 def scenarios(plan: Plan, columns: Mapping[str, ComparedColumn]) -> list[tuple[str, ...]]:
@@ -168,8 +284,8 @@ def _utility(
 
 def _compared(
     original: Any, masked: Any, plan: Plan, private: str | os.PathLike[str] | None, *, same_order: bool
-) -> dict[str, ComparedColumn]:
-    """Both tables in one space, the rows of the release put in the order of the original."""
+) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side]:
+    """Both tables in one space, the rows of the release put in the order of the original; and what a report says."""
     before, after = (_opened(table, plan) for table in (original, masked))
     identifiers = [name for name in before.names if plan.description(name).role == "identifier"]
     expected = [name for name in before.names if name not in identifiers]
@@ -186,19 +302,78 @@ def _compared(
         raise ReleaseShapeError(len(after), int(rows.size))
     series = {name: (before.series(name).gather(rows), after.series(name)) for name in expected}
     as_is = [name for name in expected if name not in plan.masked]
+    evidence = None
     if private is not None:
-        order = _order_of(original, plan, _seed_of(private), {name: series[name][1] for name in expected})
+        order, evidence = _order_of(original, plan, _seed_of(private), {name: series[name][1] for name in expected})
         series = {name: (one, other if order is None else other.gather(order)) for name, (one, other) in series.items()}
-    elif not same_order and not as_is and isinstance(masked, str | os.PathLike):
-        raise UncheckedRowsError
     _require_same_rows(series, as_is)
+    in_order = private is not None or same_order or shows_order([series[name][0] for name in as_is])
+    if not in_order and isinstance(masked, str | os.PathLike):
+        raise UncheckedRowsError
     open_once = opener(plan.folder)
     looked_at = [name for name in expected if name in plan.columns or name in plan.masked]
-    return {
+    columns = {
         name: compared_column(name, *series[name], plan.description(name), open_once)
         for name in looked_at
         if plan.description(name).role != "other" or name in plan.masked
     }
+    facts = {
+        "records": len(after),
+        "dropped_records": len(before) - len(after),
+        "dropped_columns": identifiers,
+        "released_as_is": as_is,
+        "made_anew": evidence is not None,
+        "rows_in_order": in_order,
+        "guarantees": _guarantees(plan, columns, {name: one for name, (one, _) in series.items()})
+        if evidence is None
+        else [step["guarantee"] for step in evidence["steps"]],
+    }
+    steps = [
+        seen_step(step.method, step.columns, series, plan.description, open_once)
+        for step in plan.steps
+        if is_swap(step.method) and rows.size
+    ]
+    return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, rows)
+
+
+def _guarantees(
+    plan: Plan, columns: Mapping[str, ComparedColumn], original: Mapping[str, pl.Series]
+) -> list[dict[str, Any]]:
+    """What the steps of a plan promise, as far as it can be told without the private record."""
+    quasi = [name for name in {**plan.columns, **dict.fromkeys(plan.masked)} if _is_quasi_identifier(plan, name)]
+    found = []
+    for step in plan.steps:
+        unmatched = [name for name in step.columns if _has_unmatched(columns[name], original[name])]
+        left_out = tuple(name for name in quasi if name not in step.columns)
+        found.append(step.method.guarantee(Setting(left_out=left_out, unmatched=tuple(unmatched))).to_dict())
+    return found
+
+
+def _is_quasi_identifier(plan: Plan, name: str) -> bool:
+    return plan.description(name).role == "quasi-identifier"
+
+
+def _has_unmatched(column: ComparedColumn, original: pl.Series) -> bool:
+    """Whether cells without a concept stayed in their rows."""
+    description = column.description
+    if description.unmatched != "keep" or not description.ontologies:
+        return False
+    return int(np.count_nonzero(column.original < 0)) > encode_described(column.name, original, description).n_missing
+
+
+def _from_cluster(table: Any, plan: Plan) -> Any:
+    """The columns of a Spark DataFrame that are looked at; other tables as they are."""
+    if not is_spark_frame(table):
+        return table
+    from anonto.clusters import to_compare
+
+    return to_compare(table, plan)
+
+
+def _require_a_witness(plan: Plan) -> None:
+    """Refuse a release on a cluster whose order no column that is looked at can show."""
+    if all(name in plan.masked or one.role == "identifier" for name, one in plan.columns.items()):
+        raise UncheckedRowsError
 
 
 def _opened(table: Any, plan: Plan) -> Door:
@@ -224,24 +399,27 @@ def _seed_of(private: str | os.PathLike[str]) -> Seed:
         raise PrivateRecordError(str(private)) from None
 
 
-def _order_of(original: Any, plan: Plan, seed: Seed, masked: Mapping[str, pl.Series]) -> NDArray[np.int64] | None:
-    """For each row of the original the place of its row in the release; None where the order was kept.
+def _order_of(
+    original: Any, plan: Plan, seed: Seed, masked: Mapping[str, pl.Series]
+) -> tuple[NDArray[np.int64] | None, dict[str, Any]]:
+    """For each row of the original the place of its row in the release (None where the order was kept); the evidence.
 
     The original is masked anew: only the plan and the record of this release give the same cells.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        again = Door(mask(original, plan, seed=seed.number).table)
+        release = mask(original, plan, seed=seed.number)
+        again = Door(release.table)
     cells = {name: as_text_series(again.series(name)).cast(pl.String) for name in masked}
     found = {name: as_text_series(column).cast(pl.String) for name, column in masked.items()}
     if all(cells[name].equals(found[name]) for name in masked):
-        return None
+        return None, release.evidence
     n_rows = len(again)
     places = np.empty(n_rows, dtype=np.int64)
     places[row_order(seed, "order of rows", n_rows).part(0, n_rows)] = np.arange(n_rows)
     if not all(cells[name].equals(found[name].gather(places)) for name in masked):
         raise ForeignRecordError
-    return places
+    return places, release.evidence
 
 
 def _require_same_rows(series: Mapping[str, tuple[pl.Series, pl.Series]], as_is: Sequence[str]) -> None:

@@ -37,6 +37,14 @@ class AnontoError(_Sentence):
 class InputError(AnontoError, ValueError):
     """The caller's mistake: a file, a value or a parameter that cannot be used. Exit code 2."""
 
+    @property
+    def on_the_command_line(self) -> str:
+        """The message without what only a caller who holds the exception can do."""
+        sentence = str(self)
+        for of_code, instead in _OF_CODE.items():
+            sentence = sentence.replace(of_code, instead)
+        return sentence
+
 
 class InternalError(AnontoError, RuntimeError):
     """Our own mistake: an invariant of the package does not hold. Exit code 1."""
@@ -49,6 +57,13 @@ class AnontoWarning(_Sentence, UserWarning):
 # ---------------------------------------------------------------------------------------------- wording helpers
 
 
+_OF_CODE = {
+    " or the exception's .values": "",
+    "see the exception's .values, or match them first with anonto.match": "match them first with `anonto match`",
+    "see the exception's .values, or ": "mend them, or ",
+    "see the exception's .values, and ": "",
+}
+"""What a message says to a caller in code, and what a reader of the command line sees in its place."""
 _UNSHOWABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -547,6 +562,26 @@ class MissingColumnError(InputError):
         )
 
 
+class TooFewMappedError(InputError):
+    """A map of codes that leaves too few records to run the experiments on."""
+
+    def __init__(self, n_left: int, n_records: int, least: int) -> None:
+        super().__init__(
+            f"The map places all codes of {n_left:,} of {counted(n_records, 'discharge')} in the release, and the "
+            f"experiments need {least:,}; complete the map, diagnoses and procedures alike."
+        )
+
+
+class ForeignFolderError(FileError):
+    """An output folder that holds files of others."""
+
+    def __init__(self, name: str, n_foreign: int) -> None:
+        super().__init__(
+            f"The folder {name!r} holds {counted(n_foreign, 'entry', 'entries')} that this command does not write, and "
+            "would be replaced as a whole; choose another folder."
+        )
+
+
 class ParameterError(InputError):
     """A parameter out of its range."""
 
@@ -787,6 +822,18 @@ class ReleaseShapeError(InputError):
         )
 
 
+class ImpossibleCellsError(InputError):
+    """A release with cells that no run of the plan could have put where they are."""
+
+    def __init__(self, columns: Sequence[str], rows: int, of: int) -> None:
+        super().__init__(
+            f"In {counted(rows, 'row')} of {of:,} the masked table has cells in {listed(columns)} that this plan could "
+            "not have put there; give the plan it was masked with, and its rows in the order of the original or its "
+            "private record."
+        )
+        self.columns, self.rows = list(columns), rows
+
+
 class ShuffledRowsError(InputError):
     """A column that was released as it is differs row by row."""
 
@@ -802,7 +849,7 @@ class UncheckedRowsError(InputError):
 
     def __init__(self) -> None:
         super().__init__(
-            "Every column of the release is masked, so nothing tells whether its rows are in the order of the "
+            "No column that is released as it is tells whether the rows of the release are in the order of the "
             "original; give its private record, or say that the order was kept (--same-order, same_order=True)."
         )
 
@@ -822,3 +869,331 @@ class PrivateRecordError(InputError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path!r} is no private record of a release that can be read; give the one saved beside it.")
+
+
+# ---------------------------------------------------------------------------------------------- sweeps
+
+
+class NothingToMaskError(InputError):
+    """A plan that names no column to try methods on."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The plan has no step and no quasi-identifier, so there is no column to mask; give a column the role "
+            "'quasi-identifier'."
+        )
+
+
+class ForeignSweepError(FileError):
+    """A resume file that belongs to something else."""
+
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(
+            f"{name!r} keeps the results of another {what}; give the {what} it was made with, or another file to "
+            "resume from."
+        )
+
+
+class NotASweepFileError(FileError):
+    """A file that keeps no results of a sweep."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} is no file of a sweep's results; give another name, and it will be made.")
+
+
+class LostWorkerError(InputError):
+    """A worker process that ended by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A worker of the sweep ended early, most often for want of memory; take fewer workers or a smaller sample "
+            "and go on from what is finished."
+        )
+
+
+class NoSafePlanError(InputError):
+    """No plan of a grid is safe enough to be written."""
+
+    def __init__(self, name: str, max_risk: float) -> None:
+        super().__init__(
+            f"No plan that was tried is safe at {100 * max_risk:g} %, so {name!r} was not written; allow more risk, "
+            "try a wider grid, or leave a column out of the release."
+        )
+
+
+class SweepFailedError(InternalError):
+    """A worker process that failed by our mistake."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"A worker of the sweep failed ({kind}); this is our mistake, please report it.")
+
+
+# ---------------------------------------------------------------------------------------------- the web app
+
+
+class WorkRefusedError(InputError):
+    """What a worker process of the app refused, in the words of its own error."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+
+
+class StoppedWorkError(AnontoError):
+    """Work in a process that was stopped before it was done."""
+
+    def __init__(self) -> None:
+        super().__init__("The work was stopped before it was done; start it again.")
+
+
+class UnexpectedFailureError(InternalError):
+    """Work in a process that failed by our mistake."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(
+            f"That failed ({kind}), and it is our mistake: start the server with ANONTO_DEBUG=1 to see where, and "
+            "report it."
+        )
+
+
+class PortTakenError(InputError):
+    """A port on which another program listens."""
+
+    def __init__(self, port: int, reason: str) -> None:
+        super().__init__(f"The server cannot listen on port {port} ({reason}); choose another with --port.")
+
+
+class SizeError(InputError):
+    """A size that is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{clipped(text)!r} is no size; write it as 500MB or 2GB.")
+
+
+class OutsideFolderError(InputError):
+    """A path that leads out of the folder that was given."""
+
+    def __init__(self) -> None:
+        super().__init__("This file does not lie below the folder that the server was started with; choose another.")
+
+
+class UploadTooLargeError(InputError):
+    """A file larger than the limit for uploads."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The file is larger than {limit / 1e6:,.0f} MB; start the server with a larger --max-upload, or open the "
+            "file from the folder given with --folder."
+        )
+
+
+class VanishedTableError(InputError):
+    """A table that was dropped into the page and wiped since."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The server keeps no copy of {name!r} over a restart: drop the same file again and go on where you were."
+        )
+
+
+class MemoryLimitError(InputError):
+    """A limit to the memory that is no size, or too small for the program itself."""
+
+    def __init__(self, given: str, least: str) -> None:
+        super().__init__(f"{clipped(given)!r} is no limit to memory; write a size from {least} on, as 500MB or 2GB.")
+
+
+class MoreMemoryError(InputError):
+    """A step that needs more memory than it may take."""
+
+    def __init__(self, method: str, columns: Sequence[str], needed: int, memory: int, what: str) -> None:
+        super().__init__(
+            f"{method} of {listed([repr(name) for name in columns])} needs about {needed / 1e9:.1f} GB for {what}, and "
+            f"only {memory / 1e9:.1f} GB of memory may be used; allow more, or mask fewer columns together."
+        )
+
+
+class NotInStretchesError(InputError):
+    """A table that does not fit into memory, in a format that is read or written as a whole."""
+
+    def __init__(self, name: str, memory: int) -> None:
+        super().__init__(
+            f"{name!r} is not read or written in stretches, and the table does not fit into {memory / 1e9:.1f} GB of "
+            "memory; use CSV or Parquet, or allow more memory."
+        )
+
+
+class ChangedFileError(FileError):
+    """A file that changed while it was read for the first and for the second time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name!r} changed while it was being masked; nothing was written: start again.")
+
+
+class NoFilesError(FileError):
+    """A folder or a pattern without Parquet files."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path!r} has no Parquet files (.parquet); give a file, or a folder or a pattern with some.")
+
+
+class DifferentColumnsError(FileError):
+    """Parquet files of one folder that are no parts of one table."""
+
+    def __init__(self, name: str, first: str) -> None:
+        super().__init__(f"{name!r} does not have the columns and types of {first!r}; files of one table must have.")
+
+
+class TooLongRecordError(FileError):
+    """A record of a CSV file that has no end."""
+
+    def __init__(self, name: str, line: int) -> None:
+        super().__init__(
+            f"{name!r} has a record at line {line:,} that is too long to be read in stretches; a quote that opens "
+            "there may never be closed."
+        )
+
+
+class MapPointsError(InputError):
+    """Points of a risk-utility map that cannot be drawn."""
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(f"A map of risk and utility needs {wanted}; give what `anonto sweep` wrote with --json.")
+
+
+# ---------------------------------------------------------------------------------------------- clusters
+
+
+class UnreachableMasterError(InputError):
+    """A Spark master that does not answer."""
+
+    def __init__(self, master: str) -> None:
+        super().__init__(
+            f"No Spark cluster answers at {clipped(master)!r}; check the address and that the master runs. Nothing was "
+            "written."
+        )
+
+
+class ClusterJobError(InputError):
+    """A job that the cluster gave up."""
+
+    def __init__(self, condition: str) -> None:
+        super().__init__(
+            f"Spark gave up the job ({clipped(condition)}); nothing was written. The logs of its driver and workers "
+            "say why; they often lack memory, or the packages anonto and pyarrow."
+        )
+
+
+class TableChangedError(InputError):
+    """A table that Spark does not give twice the same."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The table changed between two reads, so nothing was written; write it to Parquet files that stay as they "
+            "are, and mask these."
+        )
+
+
+class RowsOutOfOrderError(InternalError):
+    """Rows of a Parquet file that did not come in its order."""
+
+    def __init__(self) -> None:
+        super().__init__("The rows of a file came to a task out of their order.")
+
+
+class NoScratchError(InputError):
+    """A DataFrame that must be written down first, and nowhere to write it to."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The DataFrame is not read from Parquet files row by row, so it has to be written to some first; name a "
+            "folder that all workers reach with spark.sparkContext.setCheckpointDir(…), or write it to Parquet and "
+            "mask that."
+        )
+
+
+class ForeignSessionError(InputError):
+    """A DataFrame of Spark Connect."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A DataFrame of Spark Connect does not tell where its files are; take a session of the cluster's master "
+            "itself."
+        )
+
+
+class RowIdError(InputError):
+    """A column that is to number the rows and does not."""
+
+    def __init__(self, name: str, wrong: str) -> None:
+        super().__init__(
+            f"Column {name!r} cannot number the rows: {wrong}; name a column of whole numbers, each in one row alone."
+        )
+
+
+class OnlyForClustersError(InputError):
+    """An argument that only tables on a cluster take."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is for Spark DataFrames alone; leave it out.")
+
+
+class NotForClustersError(InputError):
+    """An option of this machine, given for a cluster."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is for work on this machine; leave it out, or leave out --engine spark.")
+
+
+class OnlyParquetError(InputError):
+    """Another format than Parquet, to be read or written on a cluster."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"On a cluster tables are read from and written to Parquet, and {name!r} is none by its ending; give a "
+            "path that ends in .parquet, or leave out --engine spark."
+        )
+
+
+class PrivatePlaceError(InputError):
+    """An output that is not on this machine, beside which no private record can be put."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__(
+            f"The private record is not put beside {clipped(output)!r}, which is no folder of this machine; say with "
+            "--private (private=…) where it goes."
+        )
+
+
+# ---------------------------------------------------------------------------------------------- verification
+
+
+class NotOneRecordError(InputError):
+    """Several records, or none, where a person's own is asked for."""
+
+    def __init__(self, found: int | None) -> None:
+        given = "several cells in a column" if found is None else counted(found, "record")
+        super().__init__(f"Your own record is asked for, but {given} came; give one record with one cell a column.")
+
+
+class NothingMaskedError(InputError):
+    """A plan without steps where a release is looked at."""
+
+    def __init__(self) -> None:
+        super().__init__("The plan has no step, so nothing was masked with it; give the plan of the release.")
+
+
+class NotASettingError(InputError):
+    """A word that does not say which column has which value."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"--set number {place} is not of the form column=value; write for example --set age=40.")
+
+
+class OpenHostWarning(AnontoWarning):
+    """A server that others than this machine can reach."""
+
+    def __init__(self, host: str) -> None:
+        super().__init__(
+            f"Listening on {host!r}: others on the network can reach the app and, with its address, the data; what goes "
+            "over the network is not encrypted."
+        )

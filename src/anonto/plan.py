@@ -92,6 +92,10 @@ class Plan:
             raise TomlError(file.name, str(error)) from None
         return cls.from_dict(given, folder=file.parent)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Read-only views cannot be pickled; what they show can."""
+        return Plan, (dict(self.columns), self.steps, dict(self.table), self.folder)
+
     def to_dict(self) -> dict[str, Any]:
         """In the shape of a plan file."""
         plan: dict[str, Any] = {"table": dict(self.table)} if self.table else {}

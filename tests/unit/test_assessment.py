@@ -20,6 +20,7 @@ from anonto.errors import (
     ShuffledRowsError,
     UncheckedRowsError,
 )
+from anonto.risk.alignment import SHUFFLED, shows_order
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ PLAN: dict[str, Any] = {
     },
     "steps": [{"method": "group-swap", "columns": ["illness", "age"], "k": 5}],
 }
-LINKAGES = {"distance-linkage", "global-linkage"}
+LINKAGES = {"distance-linkage", "global-linkage", "method-aware-linkage"}
 ATTACKS = {*LINKAGES, "permutation-distance", "real-k", "uniqueness", "attribute-inference", "interval-disclosure"}
 
 
@@ -85,7 +86,7 @@ def test_what_was_lost_is_told_for_columns_pairs_and_the_table(found: anonto.Ass
     assert illness["hellinger"] == pytest.approx(0, abs=1e-6)
     assert illness["mean_shift"] == 0
     assert {tuple(pair["columns"]) for pair in found.utility["pairs"]} >= {("illness", "age"), ("illness", "stay")}
-    assert set(found.utility["table"]["prediction"]) == {"column", "original", "masked", "blind"}
+    assert set(found.utility["table"]["prediction"]) == {"column", "original", "masked", "blind", "loss"}
 
 
 def test_a_saved_release_is_put_back_in_order_by_its_private_record(table: pl.DataFrame, tmp_path: Path) -> None:
@@ -158,3 +159,44 @@ def test_the_command_line_tells_the_worst_first(
     assert said.splitlines()[2].strip().startswith("worst linkage")
     assert run(["assess", *both, "--json"]) == 0
     assert {one["attack"] for one in json.loads(capsys.readouterr().out)["risk"]} == ATTACKS
+
+
+@pytest.mark.filterwarnings("ignore::anonto.errors.MostlyUnchangedWarning")
+def test_the_command_line_begins_with_what_must_not_be_overlooked(
+    table: pl.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = {**PLAN, "steps": [{"method": "rank-swap", "columns": ["illness", "age"], "k": 30}]}
+    table.write_csv(tmp_path / "in.csv")
+    release = anonto.mask(table, plan, seed=SEED)
+    release.save(tmp_path / "out.csv", keep_order=True)
+    (tmp_path / "plan.toml").write_text(anonto.Plan.from_dict(plan).to_toml())
+    words = [str(tmp_path / "in.csv"), str(tmp_path / "out.csv"), "--plan", str(tmp_path / "plan.toml")]
+    capsys.readouterr()
+    assert run(["assess", *words]) == 0
+    said = capsys.readouterr().out.splitlines()
+    findings = anonto.assess(table, release.table, plan).findings
+    assert said[: len(findings)] == list(findings)
+    assert "more than the 1 in 30 that k = 30 of rank-swap suggests" in said[0]
+
+
+def test_a_column_that_is_the_same_everywhere_does_not_show_the_order_of_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"x": rng.normal(size=300), "country": ["BE"] * 300})
+    columns = {"x": {"kind": "numeric"}, "country": {"role": "other"}}
+    plan = {"columns": columns, "steps": [{"method": "microaggregate", "columns": ["x"], "k": 3}]}
+    release = anonto.mask(table, plan, seed=SEED)
+    release.save(tmp_path / "out.csv")
+    with pytest.raises(UncheckedRowsError):
+        anonto.assess(table, tmp_path / "out.csv", plan)
+    assert anonto.assess(table, release.table, plan).findings[:1] != (SHUFFLED,)
+    shuffled = anonto.assess(table, pl.read_csv(tmp_path / "out.csv"), plan)
+    assert shuffled.findings[0] == SHUFFLED
+    in_order = anonto.assess(table, tmp_path / "out.csv", plan, private=tmp_path / "out.csv.private.json")
+    assert SHUFFLED not in in_order.findings
+
+
+def test_a_column_with_two_values_shows_the_order_of_many_rows() -> None:
+    sex = pl.Series(["f", "m"] * 50)
+    assert shows_order([sex])
+    assert not shows_order([sex[:4]])
+    assert not shows_order([])

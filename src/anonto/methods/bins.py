@@ -16,6 +16,7 @@ from anonto.errors import SmallStrataError
 from anonto.methods import bin_kernels, kernels
 from anonto.methods.flows import Flows
 from anonto.methods.parameters import require_choice
+from anonto.methods.reach import Partition
 from anonto.methods.record_flows import RecordFlows
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ class Bins:
     def sizes(self) -> Longs:
         """Rows of each bin."""
         return np.diff(self.offsets)
+
+    def reach(self, odd: Odd | None = None) -> Partition:
+        """What may take each other's place; where pairs exchange, what odd bins do tells whether a row may stay."""
+        sizes = self.sizes
+        stays = (sizes == 1) | (odd is None) | ((sizes % 2 == 1) & (odd == "stay"))
+        return Partition(self.members, self.offsets, apart=False, stays=stays)
 
     def facts(self) -> dict[str, Any]:
         """What the evidence says of the bins."""

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.reach import Partition
     from anonto.methods.record_flows import RecordFlows
     from anonto.table.attributes import Attribute
     from anonto.table.records import Records
@@ -73,6 +74,10 @@ class EquiDepthSwap:
         """Find the bins and exchange inside them."""
         bins = equi_depth_bins(records, self.k, standardise=self.standardise)
         return exchanged_in_pairs(records, bins, self.odd, rng)
+
+    def reach(self, records: Records) -> Partition:
+        """The bins, which depend on the records alone."""
+        return equi_depth_bins(records, self.k, standardise=self.standardise).reach(self.odd)
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.reach import Partition
     from anonto.methods.record_flows import RecordFlows
     from anonto.table.attributes import Attribute
     from anonto.table.records import Records
@@ -79,6 +80,10 @@ class EquiWidthSwap:
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and exchange inside them."""
         return exchanged_in_pairs(records, equi_width_bins(records, width=self.width, bins=self.bins), self.odd, rng)
+
+    def reach(self, records: Records) -> Partition:
+        """The bins, which depend on the records alone."""
+        return equi_width_bins(records, width=self.width, bins=self.bins).reach(self.odd)
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

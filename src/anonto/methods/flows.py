@@ -15,8 +15,9 @@ import numpy as np
 
 from anonto.errors import InternalError
 from anonto.methods import kernels
+from anonto.methods.stretch_kernels import apply_by_value
 from anonto.table.columns import counts_of
-from anonto.threads import in_threads
+from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +108,7 @@ class Flows:
             before: Records of each value in all earlier chunks.
         """
         positions = np.zeros(self.sizes.size, dtype=np.int64) if before is None else before.copy()
-        masked: Codes = kernels.apply_flows(codes, positions, self.arrays, permutations.arrays)
+        masked: Codes = apply_by_value(codes, positions, self.arrays, permutations.arrays)
         return masked
 
     def dealt(self, permutations: KeyedPermutations) -> Dealt:
@@ -146,7 +147,7 @@ def _of_about_equal_work(begins: Longs) -> list[slice]:
 
 def flows_of_pairs(left: Codes, right: Codes, counts: Longs, untouched: int) -> Flows:
     """Flows in which the value of each left record was exchanged with that of its right one; all others stay."""
-    keys, amounts = _counted(left, right, counts.size)
+    keys, amounts = counted_pairs(left, right, counts.size)
     return flows_of_exchanges(keys, amounts, counts, untouched)
 
 
@@ -214,6 +215,7 @@ def _flows(keys: Longs, amounts: Longs, counts: Longs, n_targets: int, untouched
 
 
 DENSE_PAIRS = 1 << 24
+PAIRS_AT_ONCE = 1 << 22
 
 
 def _summed(keys: Longs, amounts: Longs, n_possible: int) -> tuple[Longs, Longs]:
@@ -225,11 +227,16 @@ def _summed(keys: Longs, amounts: Longs, n_possible: int) -> tuple[Longs, Longs]
     return unique, np.bincount(place, weights=amounts, minlength=unique.size).astype(np.int64)
 
 
-def _counted(left: Codes, right: Codes, u: int) -> tuple[Longs, Longs]:
-    keys = left.astype(np.int64) * u + right
+def counted_pairs(left: Codes, right: Codes, u: int) -> tuple[Longs, Longs]:
+    """The pairs that occur, as left · u + right and in order, and how often; never all of them are held as keys."""
     if u * u <= DENSE_PAIRS:
-        counted = np.bincount(keys, minlength=1)
+        counted = np.zeros(u * u, dtype=np.int64)
+        for part in slices(0, left.size, max(PAIRS_AT_ONCE, u * u)):
+            counted += np.bincount(left[part].astype(np.int64) * u + right[part], minlength=counted.size)
         present = np.flatnonzero(counted)
         return present, counted[present]
-    unique, amounts = np.unique(keys, return_counts=True)
-    return unique, amounts
+    keys, amounts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    for part in slices(0, left.size, max(PAIRS_AT_ONCE, left.size // 8)):
+        own, times = np.unique(left[part].astype(np.int64) * u + right[part], return_counts=True)
+        keys, amounts = _summed(np.concatenate([keys, own]), np.concatenate([amounts, times]), u * u)
+    return keys, amounts

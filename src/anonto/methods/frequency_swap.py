@@ -17,8 +17,10 @@ from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.parameters import require_k, within_table
+from anonto.methods.reach import InWindows
 
 if TYPE_CHECKING:
+    from anonto.methods.reach import ValueReach
     from anonto.table.attributes import Attribute
 
 
@@ -39,8 +41,12 @@ class FrequencySwap:
         order = np.lexsort((rng.permutation(counts.size), counts)).astype(np.int32)
         ordered = np.repeat(order, counts[order])
         k = within_table(self.k, ordered.size)
-        left, right, alone = kernels.swap_in_windows(ordered.size, k, rng)
-        return flows_of_pairs(ordered[left], ordered[right], counts, alone)
+        left, right, alone = kernels.swap_in_windows(ordered, k, rng)
+        return flows_of_pairs(left, right, counts, alone)
+
+    def reach(self, column: Attribute) -> ValueReach:
+        """Values that may stand within k records of each other."""
+        return InWindows.of(column.counts[None, :].astype(np.float64), column.counts, self.k)
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

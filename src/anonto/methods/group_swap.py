@@ -23,12 +23,13 @@ from anonto.methods.grouping import joint_space, mdav, refined
 from anonto.methods.grouping.permute_kernels import permute_inside
 from anonto.methods.guarantee import Guarantee, Setting
 from anonto.methods.parameters import require_choice, require_k
+from anonto.methods.reach import Partition
 from anonto.methods.record_flows import record_flows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from anonto.methods.grouping import Groups
+    from anonto.methods.grouping import Groups, Refined
     from anonto.methods.record_flows import RecordFlows
     from anonto.table.records import Records
 
@@ -63,12 +64,9 @@ class GroupSwap:
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Group the records, and permute each column inside the groups."""
-        space = joint_space(records)
-        groups = mdav(space, records.counts, self.k)
+        groups, better = self._groups(records)
         facts: dict[str, float] = {}
-        better = refined(space, groups, self.k, pair_cost="squares") if self.refine else None
         if better is not None:
-            groups = better.groups
             per_cell = 2 * len(records.names) / max(records.n_rows, 1)
             facts = {
                 "loss_before_refining": better.loss_before * per_cell,
@@ -77,6 +75,18 @@ class GroupSwap:
         released = self._permuted(records, groups, rng)
         untouched = [0] * len(records.names)
         return record_flows(records, groups.members, released, None, untouched, {**groups.facts(), **facts})
+
+    def reach(self, records: Records) -> Partition:
+        """The groups, which depend on the records alone."""
+        groups, _ = self._groups(records)
+        may_stay = np.ones(groups.offsets.size - 1, dtype=np.bool_)
+        return Partition(groups.members, groups.offsets, apart=self.move == "apart", stays=may_stay)
+
+    def _groups(self, records: Records) -> tuple[Groups, Refined | None]:
+        space = joint_space(records)
+        groups = mdav(space, records.counts, self.k)
+        better = refined(space, groups, self.k, pair_cost="squares") if self.refine else None
+        return (groups, None) if better is None else (better.groups, better)
 
     def _permuted(self, records: Records, groups: Groups, rng: np.random.Generator) -> NDArray[np.int32]:
         """The released record of each member of each group."""

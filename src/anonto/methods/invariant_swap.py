@@ -44,6 +44,8 @@ from anonto.methods.parameters import require_k, require_one_given
 if TYPE_CHECKING:
     import numpy as np
 
+    from anonto.methods.bins import Bins
+    from anonto.methods.reach import Partition
     from anonto.methods.record_flows import RecordFlows
     from anonto.table.records import Records
 
@@ -83,15 +85,20 @@ class InvariantSwap:
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and permute the selected records inside them."""
-        bins = (
-            with_copies_together(equi_depth_bins(records, self.k))
-            if self.k is not None
-            else equi_width_bins(records, width=self.width)
-        )
+        bins = self._bins(records)
         members = bins.members.copy()
         taken, alone = bin_kernels.permute_selected(members, bins.offsets, float(self.rate), rng)
         facts = {**bins.facts(), "largest_mixed_bin": int(bin_kernels.largest_mixed(members, bins.offsets))}
         return record_flows_of_rows(records, members, taken, alone, facts)
+
+    def reach(self, records: Records) -> Partition:
+        """The bins, which depend on the records alone."""
+        return self._bins(records).reach()
+
+    def _bins(self, records: Records) -> Bins:
+        if self.k is not None:
+            return with_copies_together(equi_depth_bins(records, self.k))
+        return equi_width_bins(records, width=self.width)
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """ε with what it is conditional on."""

@@ -120,14 +120,15 @@ def hand_out(codes: Ints, next_of: Longs, dealt: Ints) -> Ints:
 
 
 @njit(cache=True, nogil=True)
-def swap_in_windows(n: int, k: int, generator: np.random.Generator) -> tuple[Longs, Longs, int]:
-    """Exchange each of n ordered places, if still free, with a random free one of the k places behind it.
+def swap_in_windows(ordered: Ints, k: int, generator: np.random.Generator) -> tuple[Ints, Ints, int]:
+    """Exchange the value of each place, if still free, with that of a random free one of the k places behind it.
 
-    Returns the exchanged places, left and right, and how many found no free place.
+    Returns the exchanged values, left and right, and how many places found no free one.
     """
+    n = ordered.size
     free = np.ones(n, np.bool_)
-    left = np.empty(n // 2, np.int64)
-    right = np.empty(n // 2, np.int64)
+    left = np.empty(n // 2, np.int32)
+    right = np.empty(n // 2, np.int32)
     listed = np.empty(min(k, max(n, 1)), np.int64)
     pairs = 0
     alone = 0
@@ -154,8 +155,8 @@ def swap_in_windows(n: int, k: int, generator: np.random.Generator) -> tuple[Lon
             alone += 1
             continue
         free[chosen] = False
-        left[pairs] = i
-        right[pairs] = chosen
+        left[pairs] = ordered[i]
+        right[pairs] = ordered[chosen]
         pairs += 1
     return left[:pairs], right[:pairs], alone
 

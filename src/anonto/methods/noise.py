@@ -434,6 +434,21 @@ class Tally:
         with self._lock:
             self._counts[column] += (cells, truncated, conflicts)
 
+    def __reduce__(self) -> tuple[type[Tally], tuple[int]]:
+        """A tally that goes to another process begins there with nothing."""
+        return Tally, (len(self._counts),)
+
+    def taken(self) -> NDArray[np.int64]:
+        """What was counted, which begins anew."""
+        with self._lock:
+            taken, self._counts = self._counts, np.zeros_like(self._counts)
+        return taken
+
+    def put(self, taken: NDArray[np.int64]) -> None:
+        """Add what another tally had counted."""
+        with self._lock:
+            self._counts += taken
+
     def shares(self, column: int) -> tuple[float, float]:
         """The shares of the cells of a column that were truncated and that had a conflict; 0 before any cell."""
         cells, truncated, conflicts = self._counts[column].tolist()

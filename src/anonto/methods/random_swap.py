@@ -16,11 +16,13 @@ import numpy as np
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_meetings, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.reach import Anywhere, may_stay
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from anonto.methods.reach import ValueReach
     from anonto.table.attributes import Attribute
 
 
@@ -37,6 +39,10 @@ class RandomSwap:
         if counts.size**2 * DRAWS_AS_DEAR_AS <= counts.sum() < MOST_TO_DRAW_FROM:
             return _by_draws(counts, rng)
         return _by_shuffling(counts, rng)
+
+    def reach(self, column: Attribute) -> ValueReach:
+        """Everything; a value that one record has never stays, unless one record is left over."""
+        return Anywhere(may_stay(column.counts))
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

@@ -23,10 +23,11 @@ import numpy as np
 
 from anonto.errors import ParameterError
 from anonto.methods import rank_kernels as kernels
-from anonto.methods.flows import Flows, flows_of_exchanges
+from anonto.methods.flows import Flows, counted_pairs, flows_of_exchanges
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.parameters import k_for, require_k_or_percent, within_table
 from anonto.methods.rank_swap_fixed import mean_distances, most_distant_value, rows_at_once
+from anonto.methods.reach import Anywhere, may_stay, nearest_k
 from anonto.table.attributes import NumericAttribute, TextAttribute
 from anonto.threads import in_threads, slices
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from anonto.methods.reach import ValueReach
     from anonto.table.attributes import Attribute
 
     Codes = NDArray[np.int32]
@@ -76,6 +78,12 @@ class RankSwap:
             return _swap_numbers(column, k, self.interval, rng)
         return _swap_by_rings(column, k, self.interval, rng)
 
+    def reach(self, column: Attribute) -> ValueReach:
+        """The k nearest of each other; all where exchanged records do not count, as what is left is far at the end."""
+        if self.interval != "all":
+            return Anywhere(may_stay(column.counts))
+        return nearest_k(column, k_for(self.k, self.percent, int(column.counts.sum())))
+
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
         return MEASURED_ONLY
@@ -99,9 +107,10 @@ class _Tally:
         """The exchanges as flows; ``values`` has the value behind each number of the tally."""
         n_values, n_pairs = counts.size, int(state[kernels.PAIRS])
         own = np.flatnonzero(self.within)
-        pairs = values[self.left[:n_pairs]] * n_values + values[self.right[:n_pairs]]
-        keys = np.concatenate([pairs, values[own] * (n_values + 1)])
-        amounts = np.concatenate([np.ones(n_pairs, dtype=np.int64), self.within[own]])
+        pairs, n_times = counted_pairs(self.left[:n_pairs], self.right[:n_pairs], values.size)
+        exchanged = values[pairs // values.size] * n_values + values[pairs % values.size]
+        keys = np.concatenate([exchanged, values[own] * (n_values + 1)])
+        amounts = np.concatenate([n_times, self.within[own]])
         return flows_of_exchanges(keys, amounts, counts, int(state[kernels.UNTOUCHED]))
 
 

@@ -19,12 +19,14 @@ from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.parameters import k_for, require_k_or_percent, within_table
+from anonto.methods.reach import Anywhere, InWindows, may_stay
 from anonto.table.attributes import NumericAttribute
 from anonto.threads import slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from anonto.methods.reach import ValueReach
     from anonto.table.attributes import Attribute
 
     Floats = NDArray[np.float64]
@@ -50,8 +52,17 @@ class RankSwapFixed:
         k = within_table(k_for(self.k, self.percent, n), n)
         order = _order(column, rng) if n else np.empty(0, dtype=np.int32)
         ordered = np.repeat(order, counts[order])
-        left, right, alone = kernels.swap_in_windows(n, k, rng)
-        return flows_of_pairs(ordered[left], ordered[right], counts, alone)
+        left, right, alone = kernels.swap_in_windows(ordered, k, rng)
+        return flows_of_pairs(left, right, counts, alone)
+
+    def reach(self, column: Attribute) -> ValueReach:
+        """Values that may stand within k records of each other, whichever of the most distant ones came first."""
+        n = int(column.counts.sum())
+        firsts = most_distant_values(mean_distances(column), column.counts) if n else np.empty(0, dtype=np.int64)
+        if firsts.size * column.counts.size > MOST_PLACES:
+            return Anywhere(may_stay(column.counts))
+        keys = np.array([_keys(column, int(first)) for first in firsts]).reshape(firsts.size, column.counts.size)
+        return InWindows.of(keys, column.counts, k_for(self.k, self.percent, n))
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
@@ -61,20 +72,32 @@ class RankSwapFixed:
 DECIMALS = 12
 """Distances that are equal to so many decimals are ties."""
 DISTANCES_AT_ONCE = 1 << 23
+MOST_PLACES = 1 << 23
+"""Where so many values could come first that there are more places in all their orders, none is told from another."""
 
 
 def _order(column: Attribute, rng: np.random.Generator) -> NDArray[np.int32]:
-    first = most_distant_value(mean_distances(column), column.counts, rng)
-    distances = np.round(column.distances_from(np.array([first]))[0], DECIMALS)
+    keys = _keys(column, most_distant_value(mean_distances(column), column.counts, rng))
+    return np.lexsort((rng.permutation(keys.size), keys)).astype(np.int32)
+
+
+def _keys(column: Attribute, first: int) -> Floats:
+    """By what the values are sorted: their distance to the first, which itself comes before all."""
+    distances: Floats = np.round(column.distances_from(np.array([first]))[0], DECIMALS)
     distances[first] = -1.0
-    return np.lexsort((rng.permutation(distances.size), distances)).astype(np.int32)
+    return distances
 
 
 def most_distant_value(means: Floats, counts: Longs, rng: np.random.Generator) -> int:
     """The value with the largest mean distance to the records; one of several by their numbers of records."""
-    tied = np.flatnonzero((means >= means[counts > 0].max() - 10.0**-DECIMALS) & (counts > 0))
+    tied = most_distant_values(means, counts)
     running = np.cumsum(counts[tied])
     return int(tied[np.searchsorted(running, rng.integers(running[-1]), side="right")])
+
+
+def most_distant_values(means: Floats, counts: Longs) -> Longs:
+    """All values with the largest mean distance to the records; there must be records."""
+    return np.flatnonzero((means >= means[counts > 0].max() - 10.0**-DECIMALS) & (counts > 0))
 
 
 def mean_distances(column: Attribute) -> Floats:

@@ -27,6 +27,7 @@ from anonto.errors import ParameterError
 from anonto.methods import joint_kernels as kernels
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.parameters import k_for, require_k_or_percent, within_table
+from anonto.methods.reach import AnyCell, NearRecords
 from anonto.methods.record_flows import RecordFlows, record_flows
 from anonto.methods.record_tree import RecordSpace
 from anonto.methods.record_tree_kernels import Asked
@@ -34,6 +35,7 @@ from anonto.methods.record_tree_kernels import Asked
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from anonto.methods.reach import CellReach
     from anonto.table.records import Records
 
     Codes = NDArray[np.int32]
@@ -78,10 +80,7 @@ class RankSwapJoint:
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Exchange the cells of all rows that have any."""
-        n_columns = len(records.attributes)
-        if self.weights is not None and len(self.weights) != n_columns:
-            raise ParameterError("weights", f"{n_columns} numbers, one for each column of the step", list(self.weights))
-        weights = np.ones(n_columns) if self.weights is None else np.array(self.weights, dtype=np.float64)
+        weights = self._weights(len(records.attributes))
         has_any = (records.codes >= 0).any(axis=1)
         there, others = np.flatnonzero(has_any), np.flatnonzero(~has_any)
         codes, counts = records.codes[there], records.counts[there]
@@ -101,6 +100,22 @@ class RankSwapJoint:
             swap.untouched.tolist(),
             _facts(int(swap.state[kernels.TURN]), int(swap.state[kernels.ALONE])),
         )
+
+    def reach(self, records: Records) -> CellReach:
+        """The k nearest of each other; all where exchanged records do not count, as what is left is far at the end."""
+        n_values = tuple(attribute.counts.size for attribute in records.attributes)
+        counts = np.where((records.codes >= 0).any(axis=1), records.counts, 0)
+        n = int(counts.sum())
+        if self.interval != "all" or n < 2:
+            return AnyCell(records.codes, n_values)
+        k = min(k_for(self.k, self.percent, n), n - 1)
+        space = RecordSpace(records.attributes, self._weights(len(n_values)), records.codes, counts)
+        return NearRecords(space, records.codes, counts, n_values, k)
+
+    def _weights(self, n_columns: int) -> NDArray[np.float64]:
+        if self.weights is not None and len(self.weights) != n_columns:
+            raise ParameterError("weights", f"{n_columns} numbers, one for each column of the step", list(self.weights))
+        return np.ones(n_columns) if self.weights is None else np.array(self.weights, dtype=np.float64)
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

@@ -53,6 +53,8 @@ class SemanticNoise(NoiseParameters):
     name: ClassVar[str] = "semantic-noise"
     together: ClassVar[Literal[True]] = True
     by_row: ClassVar[Literal[True]] = True
+    needs_records: ClassVar[bool] = False
+    """Whether it looks at how values go together; if not, the counts of each column will do."""
     scale: Scale = "semantic"
 
     def __post_init__(self) -> None:

@@ -67,6 +67,8 @@ class TaxonomyExponential:
     name: ClassVar[str] = "taxonomy-exponential"
     together: ClassVar[Literal[True]] = True
     by_row: ClassVar[Literal[True]] = True
+    needs_records: ClassVar[bool] = False
+    """Whether it looks at how values go together; if not, the counts of each column will do."""
     epsilon: float
     metric: bool = False
 

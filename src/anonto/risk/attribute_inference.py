@@ -47,13 +47,14 @@ def attribute_inference(
     persons = persons[secret.original[persons] >= 0]
     targets = np.stack([column.original for column in known], axis=1)[persons]
     released = np.stack([column.masked for column in known], axis=1)
+    target_rows = space.rows_of(targets)
     target_numbers, released_numbers = space.numbers_of(targets), space.numbers_of(released)
     right, control = np.empty(persons.size), np.empty(persons.size)
     truth, told = _told(secret)
 
     def attack(part: slice) -> None:
         kernels.infer(
-            targets[part],
+            target_rows[part],
             target_numbers[part],
             persons[part],
             released,

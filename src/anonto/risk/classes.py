@@ -3,7 +3,8 @@
 ``real-k`` measures the smallest class on the whole vector of released quasi-identifiers: the k that was asked for says
 nothing of it. ``uniqueness`` counts records that are alone, and for each confidential column how varied the classes
 are: distinct values (l-diversity), values further apart than a distance (semantic l-diversity), and how far the values
-of a class are from those of the table (t-closeness, by the earth mover's distance over the column's own distances).
+of a class are from those of the table (t-closeness, by the earth mover's distance over the column's own distances). A
+missing cell is a value of its own, at distance 1 from all others: a class in which it is all there is has no variety.
 
 References: Samarati, IEEE TKDE 13 (2001); Machanavajjhala et al., ACM TKDD 1 (2007); Li, Li, Venkatasubramanian, ICDE
 2007.
@@ -28,12 +29,16 @@ if TYPE_CHECKING:
     from anonto.table.comparison import ComparedColumn
 
     Codes = NDArray[np.int32]
+    Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
 APART = 0.5
 """Values further apart than this count as different in semantic l-diversity."""
 MOST_CLASSES_MOVED = 2_000
 """Above this many classes the earth mover's distance is found for the smallest of them."""
+ROWS_DEALT_OUT = 200_000
+"""Small tables are dealt out at random several times, until so many rows were."""
+MOST_DEALS = 200
 
 
 def real_k(columns: Sequence[ComparedColumn]) -> Risk:
@@ -66,6 +71,7 @@ def uniqueness(columns: Sequence[ComparedColumn], confidential: Sequence[Compare
     sizes, number = _classes(columns)
     original_sizes, original_number = _classes(columns, masked=False)
     n = number.size
+    by_chance = _alone_by_chance(columns)
     was_alone = original_sizes[original_number] == 1 if n else np.empty(0, bool)
     stays_alone = was_alone & (sizes[number] == 1) if n else was_alone
     hits = float(np.count_nonzero(stays_alone))
@@ -77,12 +83,14 @@ def uniqueness(columns: Sequence[ComparedColumn], confidential: Sequence[Compare
         rate=hits / n if n else 0.0,
         low=low,
         high=high,
-        baseline=float(np.count_nonzero(was_alone)) / n if n else 0.0,
+        baseline=float(np.count_nonzero(was_alone)) / n * by_chance if n else 0.0,
         n=n,
         details={
             "k_anonymity": int(sizes.min()) if n else 0,
             "alone_in_original": int(np.count_nonzero(was_alone)),
             "alone_in_release": int(np.count_nonzero(sizes == 1)),
+            "share_alone_in_original": float(np.count_nonzero(was_alone)) / n if n else 0.0,
+            "share_alone_by_chance": by_chance,
             "confidential": {column.name: _diversity(column, number, sizes) for column in confidential},
         },
     )
@@ -93,6 +101,23 @@ def _classes(columns: Sequence[ComparedColumn], *, masked: bool = True) -> tuple
     return np.bincount(number, minlength=codes.shape[0]).astype(np.int64), number
 
 
+def _alone_by_chance(columns: Sequence[ComparedColumn]) -> float:
+    """The share of records that are alone when each released column is dealt out at random, the others apart from it.
+
+    The rate of `uniqueness` is then this share of those who were alone, on average. With one column it is exact.
+    """
+    n = columns[0].masked.size if columns else 0
+    if not n:
+        return 0.0
+    rng = np.random.default_rng(0)
+    deals = 1 if len(columns) == 1 else max(1, min(MOST_DEALS, ROWS_DEALT_OUT // n))
+    alone = 0
+    for _ in range(deals):
+        dealt = [columns[0].masked, *(rng.permutation(column.masked) for column in columns[1:])]
+        alone += int(np.count_nonzero(np.bincount(distinct_rows(dealt)[1]) == 1))
+    return alone / (n * deals)
+
+
 def _size_counts(sizes: Longs) -> list[list[int]]:
     """How many classes have each size, as pairs."""
     values, counts = np.unique(sizes, return_counts=True)
@@ -100,26 +125,26 @@ def _size_counts(sizes: Longs) -> list[list[int]]:
 
 
 def _diversity(column: ComparedColumn, number: Codes, sizes: Longs) -> dict[str, Any]:
-    present = column.masked >= 0
-    if not present.any():
+    if not number.size:
         return {"l_diversity": 0, "semantic_l_diversity": 0, "t_closeness": 0.0, "classes_examined": 0}
-    keys = number[present].astype(np.int64) * column.n_values + column.masked[present]
-    unique, counts = np.unique(keys, return_counts=True)
-    class_of, value_of = unique // column.n_values, (unique % column.n_values).astype(np.int32)
+    width = column.n_values + 1
+    codes = np.where(column.masked >= 0, column.masked, column.n_values)
+    unique, counts = np.unique(number.astype(np.int64) * width + codes, return_counts=True)
+    class_of, value_of = unique // width, (unique % width).astype(np.int32)
     starts = np.flatnonzero(np.r_[True, class_of[1:] != class_of[:-1]])
     ends = np.r_[starts[1:], unique.size]
     n_values = ends - starts
     examined = np.argsort(sizes[class_of[starts]], kind="stable")[:MOST_CLASSES_MOVED]
-    overall = np.bincount(column.masked[present], minlength=column.n_values) / np.count_nonzero(present)
+    overall = np.bincount(codes, minlength=width) / codes.size
     numbers = column.attribute.numbers if isinstance(column.attribute, NumericAttribute) else None
     has_no_meaning = isinstance(column.attribute, TextAttribute)
-    distances = None if numbers is not None or has_no_meaning else column.attribute.distances()
+    distances = None if numbers is not None or has_no_meaning else _with_missing(column.attribute.distances())
     farthest, apart = 0.0, np.iinfo(np.int64).max
     for place in examined:
         values, weights = value_of[starts[place] : ends[place]], counts[starts[place] : ends[place]]
-        shares = np.zeros(column.n_values)
+        shares = np.zeros(width)
         shares[values] = weights / weights.sum()
-        farthest = max(farthest, earth_movers_distance(shares, overall, distances, numbers))
+        farthest = max(farthest, _earth_moved(shares, overall, distances, numbers))
         apart = min(apart, _values_apart(values, column))
     return {
         "l_diversity": int(n_values.min()),
@@ -129,12 +154,36 @@ def _diversity(column: ComparedColumn, number: Codes, sizes: Longs) -> dict[str,
     }
 
 
+def _with_missing(distances: Floats) -> Floats:
+    """The same distances with a missing cell as the last value."""
+    wider = np.ones((distances.shape[0] + 1, distances.shape[0] + 1))
+    wider[:-1, :-1], wider[-1, -1] = distances, 0.0
+    return wider
+
+
+def _earth_moved(shares: Floats, overall: Floats, distances: Floats | None, numbers: Floats | None) -> float:
+    """The earth mover's distance, where the last share is that of missing cells.
+
+    Of numbers the cells that are missing on one side only are taken from all numbers alike, and the rest is moved
+    along the line: where as many are missing on both sides this is the distance, elsewhere not less than it.
+    """
+    if numbers is None:
+        return earth_movers_distance(shares, overall, distances)
+    here, there = float(shares[-1]), float(overall[-1])
+    both = 1.0 - max(here, there)
+    if both <= 0.0:
+        return abs(here - there)
+    among = earth_movers_distance(shares[:-1] / (1.0 - here), overall[:-1] / (1.0 - there), None, numbers)
+    return abs(here - there) + both * among
+
+
 def _values_apart(values: Codes, column: ComparedColumn) -> int:
     """How many values can be chosen greedily so that each is further than `APART` from all others."""
     chosen: list[int] = []
-    for value in values.tolist():
+    is_missing = values == column.n_values
+    for value in values[~is_missing].tolist():
         others = np.array(chosen, dtype=np.int32)
         own = np.full(others.size, value, dtype=np.int32)
         if not others.size or (column.attribute.pair_distances(own, others) > APART).all():
             chosen.append(value)
-    return len(chosen)
+    return len(chosen) + int(is_missing.any())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.risk import kernels
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.space import Released, Space
 from anonto.table.records import distinct_rows
@@ -57,7 +58,7 @@ def link(
     least, n_least = space.nearest(targets, released)
     original = targets[number]
     own = np.stack([column.masked for column in chosen], axis=1)
-    is_nearest = space.between(original, own) <= least[number] + TIE
+    is_nearest = space.between(original, own) <= least[number] * (1.0 + kernels.TIE)
     return np.where(is_nearest, 1.0 / n_least[number], 0.0)
 
 

@@ -2,7 +2,9 @@
 
 For a column with an ontology: the share of cells that stay in the same branch below the root, the same one a level
 deeper, and within a distance; for other columns within a distance alone. The baseline is the same for two cells picked
-at random, one of the original and one of the release.
+at random, one of the original and one of the release. A value with several ancestors on a level is in all of their
+branches, and two values stay together where they share one. Where an ontology has several roots, these are the branches
+below a root that is not written down.
 
 Reference: Mateo-Sanz, Sebé, Domingo-Ferrer, PSD 2004 (intervals of numbers).
 """
@@ -12,10 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
 from anonto.risk.rate import Risk, wilson_interval
-from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.table.attributes import NominalAttribute, NumericAttribute
 from anonto.taxonomy.closure import closure
+from anonto.threads import slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +32,10 @@ if TYPE_CHECKING:
 NAME = "interval-disclosure"
 NEAR = 0.1
 """Cells within this distance of the original count as disclosed."""
-BRANCHES = {"the same branch below the root": 2, "the same branch two levels below the root": 3}
+BRANCHES = {"the same branch below the root": 1, "the same branch two levels below the root": 2}
+"""How many levels below the root, or below the one that is imagined above several roots."""
+SETS_AT_ONCE = 256
+"""Sets of branches that are compared with all others together."""
 
 
 def interval_disclosure(column: ComparedColumn) -> list[Risk]:
@@ -38,7 +45,7 @@ def interval_disclosure(column: ComparedColumn) -> list[Risk]:
     found = [_within_distance(column, before, after)]
     for part in getattr(column.attribute, "parts", (column.attribute,))[:1]:
         if isinstance(part, NominalAttribute):
-            found += [_same_branch(column, part, what, depth, before, after) for what, depth in BRANCHES.items()]
+            found += [_same_branch(column, part, what, level, before, after) for what, level in BRANCHES.items()]
     return found
 
 
@@ -63,26 +70,47 @@ def _near(column: ComparedColumn, before: Codes, after: Codes) -> float:
 
 
 def _same_branch(
-    column: ComparedColumn, part: NominalAttribute, what: str, depth: int, before: Codes, after: Codes
+    column: ComparedColumn, part: NominalAttribute, what: str, level: int, before: Codes, after: Codes
 ) -> Risk:
-    branch = branches(part, depth)
-    same = branch[before] == branch[after]
-    n_branches = int(branch.max(initial=-1)) + 1
-    shares = [np.bincount(branch[codes], minlength=n_branches) / max(codes.size, 1) for codes in (before, after)]
-    return _risk(column, what, f"whether a cell stays in {what}", same, float(shares[0] @ shares[1]))
+    sets, set_of = _sets_of_branches(part, level)
+    first, second = set_of[before], set_of[after]
+    pairs, pair_of = np.unique(first * max(sets.shape[0], 1) + second, return_inverse=True)
+    one, other = np.divmod(pairs, max(sets.shape[0], 1))
+    shared = np.asarray(sets[one].multiply(sets[other]).sum(axis=1)).ravel() > 0
+    shares = [np.bincount(each, minlength=sets.shape[0]) / max(each.size, 1) for each in (first, second)]
+    return _risk(column, what, f"whether a cell stays in {what}", shared[pair_of], _sharing(sets, *shares))
 
 
-def branches(part: NominalAttribute | MeanAttribute, depth: int) -> NDArray[np.int64]:
-    """For each value the number of its ancestor at a depth, the first of several; its own if it lies above."""
-    nominal = part.parts[0] if isinstance(part, MeanAttribute) else part
-    taxonomy = nominal.domain
-    numbers = taxonomy.numbers(nominal.concepts)
+def _sets_of_branches(part: NominalAttribute, level: int) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    """The distinct sets of branches, a row each with a 1 for each branch, and for each value which set it is in.
+
+    The branches of a value are all its ancestors on the level; a value above it is a branch of its own.
+    """
+    taxonomy = part.domain
+    depth = level if len(taxonomy.roots) > 1 else level + 1
+    numbers = taxonomy.numbers(part.concepts)
     above = closure(taxonomy, numbers)
     value = np.repeat(np.arange(numbers.size), above.sizes)
-    at_depth = taxonomy.depths[above.ancestors] == depth
-    found = numbers.astype(np.int64)
-    found[value[at_depth][::-1]] = above.ancestors[at_depth][::-1]
-    return np.unique(found, return_inverse=True)[1]
+    ancestor = above.ancestors[: value.size]
+    depth_of, is_own = taxonomy.depths[ancestor], numbers[value] == ancestor
+    is_branch = (depth_of == depth) | (is_own & (depth_of < depth))
+    ends = np.cumsum(np.bincount(value[is_branch], minlength=numbers.size))
+    of_value = [tuple(np.sort(each).tolist()) for each in np.split(ancestor[is_branch], ends[:-1])]
+    place = {each: number for number, each in enumerate(dict.fromkeys(of_value))}
+    row = np.repeat(np.arange(len(place)), [len(each) for each in place])
+    branch = np.array([one for each in place for one in each], dtype=np.int64)
+    sets = sparse.csr_array((np.ones(row.size), (row, branch)), shape=(len(place), len(taxonomy)))
+    return sets, np.array([place[each] for each in of_value], dtype=np.int64)
+
+
+def _sharing(sets: sparse.csr_array, before: Floats, after: Floats) -> float:
+    """How often two cells picked at random share a branch, from the shares of the sets."""
+    total = 0.0
+    for part in slices(0, sets.shape[0], SETS_AT_ONCE):
+        in_common = sets[part] @ sets.T
+        in_common.data[:] = in_common.data > 0
+        total += float(before[part] @ (in_common @ after))
+    return total
 
 
 def _risk(column: ComparedColumn, within: str, what: str, hits: NDArray[np.bool_], baseline: float) -> Risk:

@@ -1,8 +1,10 @@
 """Compiled loops of the attacks: codes and flat tables of squared distances in, arrays out.
 
 All tables of a space lie in one flat array: the squared distance of values a and b of column j is
-``tables[offsets[j] + a * widths[j] + b]``. A column of numbers has width 0; there the squared difference of its numbers
-is taken. A missing cell is at squared distance 1 to a value and 0 to another missing cell.
+``tables[offsets[j] + a * widths[j] + b]``. A column of numbers has width 0 and one entry, ``tables[offsets[j]]``: what
+the difference of two numbers is multiplied by before it is squared. Numbers themselves are never scaled, so that equal
+differences stay equal, and a squared distance is 0 only where the numbers are the same. A missing cell is at squared
+distance 1 to a value and 0 to another missing cell.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-TIE = 1e-12
+TIE = 1e-9
+"""Distances are the same if they differ by no more than this share of them; so nothing but 0 is the same as 0."""
+ROUNDING = 1e-12
+"""What a difference that is compared with a fixed bound may be above it."""
 
 
 @njit(cache=True, nogil=True)
@@ -30,7 +35,7 @@ def squared_distance(
         elif widths[j] > 0:
             total += tables[offsets[j] + x[j] * widths[j] + y[j]]
         else:
-            difference = x_numbers[j] - y_numbers[j]
+            difference = (x_numbers[j] - y_numbers[j]) * tables[offsets[j]]
             total += difference * difference
     return total
 
@@ -59,9 +64,9 @@ def nearest(
 
     Args:
         targets: Codes of the targets.
-        target_numbers: Scaled numbers of the targets, in the columns that have them.
+        target_numbers: Numbers of the targets, in the columns that have them.
         released: Codes of the distinct released records, sorted by group.
-        released_numbers: Their scaled numbers.
+        released_numbers: Their numbers.
         amounts: How many rows have each.
         tables: As above.
         offsets: As above.
@@ -79,16 +84,16 @@ def nearest(
         group = lead_of_target[i]
         for step in range(lead_order.shape[1]):
             other = lead_order[group, step]
-            if lead_bounds[group, other] > best + TIE:
+            if lead_bounds[group, other] > best * (1.0 + TIE):
                 break
             for r in range(lead_starts[other], lead_starts[other + 1]):
                 distance = squared_distance(
                     targets[i], released[r], target_numbers[i], released_numbers[r], tables, offsets, widths
                 )
-                if distance < best - TIE:
+                if distance < best * (1.0 - TIE):
                     best = distance
                     n_best = amounts[r]
-                elif distance <= best + TIE:
+                elif distance <= best * (1.0 + TIE):
                     n_best += amounts[r]
         least[i] = best
         n_least[i] = n_best
@@ -135,17 +140,17 @@ def infer(
             distance = squared_distance(
                 targets[i], released[r], target_numbers[i], released_numbers[r], tables, offsets, widths
             )
-            tells = abs(told[r] - secret) <= close + TIE
-            if distance < best - TIE:
+            tells = abs(told[r] - secret) <= close + ROUNDING
+            if distance < best * (1.0 - TIE):
                 best, n_best, n_right = distance, 0, 0
-            if distance <= best + TIE:
+            if distance <= best * (1.0 + TIE):
                 n_best += 1
                 n_right += tells
             if r == persons[i]:
                 continue
-            if distance < best_other - TIE:
+            if distance < best_other * (1.0 - TIE):
                 best_other, n_other, n_right_other = distance, 0, 0
-            if distance <= best_other + TIE:
+            if distance <= best_other * (1.0 + TIE):
                 n_other += 1
                 n_right_other += tells
         right[i] = n_right / max(n_best, 1)
@@ -197,6 +202,52 @@ def least_largest_shift(
 
 
 @njit(cache=True, nogil=True)
+def keep_nearest(
+    record: int,
+    distance: float,
+    amounts: Longs,
+    wanted: int,
+    n_found: int,
+    n_rows: int,
+    found: Ints,
+    distances: Floats,
+) -> tuple[int, int]:
+    """Put a record into the list of the nearest ones if it is one of them; how many these are, and how many rows.
+
+    Args:
+        record: The number of the record.
+        distance: How far it is.
+        amounts: How many rows have each record.
+        wanted: So many rows are enough.
+        n_found: How many records are in the list.
+        n_rows: How many rows they have.
+        found: The list, nearest first.
+        distances: How far they are.
+    """
+    most = found.size
+    if n_rows >= wanted and distance >= distances[n_found - 1]:
+        return n_found, n_rows
+    place = min(n_found, most - 1)
+    if n_found == most and distance >= distances[place]:
+        return n_found, n_rows
+    if n_found == most:
+        n_rows -= amounts[found[place]]
+    else:
+        n_found += 1
+    while place > 0 and distances[place - 1] > distance:
+        distances[place] = distances[place - 1]
+        found[place] = found[place - 1]
+        place -= 1
+    distances[place] = distance
+    found[place] = record
+    n_rows += amounts[record]
+    while n_found > 1 and n_rows - amounts[found[n_found - 1]] >= wanted:
+        n_found -= 1
+        n_rows -= amounts[found[n_found]]
+    return n_found, n_rows
+
+
+@njit(cache=True, nogil=True)
 def nearest_some(
     targets: Ints,
     target_numbers: Floats,
@@ -231,24 +282,6 @@ def nearest_some(
                 distance = squared_distance(
                     targets[i], released[r], target_numbers[i], released_numbers[r], tables, offsets, widths
                 )
-                if n_rows >= wanted and distance >= distances[i, n_found - 1]:
-                    continue
-                place = min(n_found, most - 1)
-                if n_found == most and distance >= distances[i, place]:
-                    continue
-                if n_found == most:
-                    n_rows -= amounts[found[i, place]]
-                else:
-                    n_found += 1
-                while place > 0 and distances[i, place - 1] > distance:
-                    distances[i, place] = distances[i, place - 1]
-                    found[i, place] = found[i, place - 1]
-                    place -= 1
-                distances[i, place] = distance
-                found[i, place] = r
-                n_rows += amounts[r]
-                while n_found > 1 and n_rows - amounts[found[i, n_found - 1]] >= wanted:
-                    n_found -= 1
-                    n_rows -= amounts[found[i, n_found]]
+                n_found, n_rows = keep_nearest(r, distance, amounts, wanted, n_found, n_rows, found[i], distances[i])
         for place in range(n_found, most):
             found[i, place] = -1

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 NAME = "permutation-distance"
 PERSONS_AT_ONCE = 64
+ROWS_AT_ONCE = 256
+"""Rows of a table of ranks that are found together."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -41,8 +43,9 @@ def permutation_distance(columns: Sequence[ComparedColumn], rows: NDArray[np.int
         columns: What is compared.
         rows: The persons; None for all.
     """
-    shifts = permutation_distances(columns, rows)
     n_rows = max(columns[0].masked.size, 1)
+    # Where no released record lacks the same cells, the nearest is as far as ranks go.
+    shifts = np.minimum(permutation_distances(columns, rows), n_rows)
     hits = float(np.count_nonzero(shifts == 0))
     low, high = wilson_interval(hits, shifts.size)
     quantiles = np.quantile(shifts, QUANTILES) if shifts.size else np.zeros(len(QUANTILES))
@@ -71,7 +74,7 @@ def permutation_distances(columns: Sequence[ComparedColumn], rows: NDArray[np.in
     targets, number = distinct_rows([column.original for column in chosen])
     released, _ = distinct_rows([column.masked for column in columns])
     tables, widths = [], []
-    own = np.zeros(targets.shape)
+    own, row_of_target = np.zeros(targets.shape), targets.copy()
     ranks = np.zeros(released.shape)
     for place, column in enumerate(columns):
         present = column.masked[column.masked >= 0]
@@ -82,9 +85,15 @@ def permutation_distances(columns: Sequence[ComparedColumn], rows: NDArray[np.in
             tables.append(np.empty(0))
             widths.append(0)
             continue
-        distances = np.round(column.attribute.distances(), 12)
-        table = np.stack([_mid_ranks(row, counts) for row in distances])
-        own[:, place] = np.append(np.diagonal(table), 0.0)[targets[:, place]]
+        values = np.unique(targets[targets[:, place] >= 0, place])
+        table = np.empty((values.size, column.n_values))
+        for part in slices(0, values.size, ROWS_AT_ONCE):
+            distances = np.round(column.attribute.distances_from(values[part]), 12)
+            table[part] = np.array([_mid_ranks(row, counts) for row in distances])
+        row_of = np.full(column.n_values + 1, -1, dtype=np.int32)
+        row_of[values] = np.arange(values.size, dtype=np.int32)
+        row_of_target[:, place] = row_of[targets[:, place]]
+        own[:, place] = np.append(table[np.arange(values.size), values], 0.0)[row_of_target[:, place]]
         tables.append(table.ravel())
         widths.append(column.n_values)
     sizes = np.array([table.size for table in tables], dtype=np.int64)
@@ -93,7 +102,14 @@ def permutation_distances(columns: Sequence[ComparedColumn], rows: NDArray[np.in
 
     def search(part: slice) -> None:
         kernels.least_largest_shift(
-            targets[part], own[part], released, ranks, flat, offsets, np.array(widths, dtype=np.int64), out[part]
+            row_of_target[part],
+            own[part],
+            released,
+            ranks,
+            flat,
+            offsets,
+            np.array(widths, dtype=np.int64),
+            out[part],
         )
 
     in_threads(search, slices(0, targets.shape[0], PERSONS_AT_ONCE))
@@ -109,13 +125,17 @@ def _mid_ranks(keys: Floats, counts: NDArray[np.int64]) -> Floats:
 
 
 def _of_random_records(columns: Sequence[ComparedColumn], rows: NDArray[np.int64] | None) -> float:
-    """How often a released record has exactly a person's values when every column is dealt out at random."""
+    """How often a released record has exactly a person's values when every column is dealt out at random.
+
+    A missing cell is a value too: it equals another missing cell and nothing else.
+    """
     n_rows = columns[0].masked.size
     if not n_rows:
         return 0.0
     shares = []
     for column in columns:
-        counts = np.append(np.bincount(column.masked[column.masked >= 0], minlength=column.n_values), 0)
+        present = column.masked[column.masked >= 0]
+        counts = np.append(np.bincount(present, minlength=column.n_values), n_rows - present.size)
         original = column.original if rows is None else column.original[rows]
         shares.append(counts[original] / n_rows)
     of_record = np.prod(shares, axis=0)

@@ -33,6 +33,8 @@ class ComparedColumn:
     original: Codes
     """The value of each row; −1 for none."""
     masked: Codes
+    values: tuple[str, ...] = ()
+    """The text of each code."""
 
     @property
     def n_values(self) -> int:
@@ -60,7 +62,7 @@ def compared_column(
     if isinstance(attribute, NumericAttribute):
         own = attribute.numbers[np.unique(first[first >= 0])]
         attribute = replace(attribute, extent=float(np.ptp(own)) if own.size else 0.0)
-    return ComparedColumn(name, description, attribute, first, second)
+    return ComparedColumn(name, description, attribute, first, second, prepared.column.values)
 
 
 def _tolerant(unmatched: str) -> str:

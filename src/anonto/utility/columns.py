@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.methods.semantic_noise_joint import mean_differences
 from anonto.stats.centre import mean_of
 from anonto.stats.dependence import Spread
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.taxonomy.closure import closure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,34 +23,49 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MOST_VALUES = 5_000
-"""Above this many distinct values the distance variance of a column is left out."""
+"""Above this many distinct values the distance variance of a nominal column is left out."""
+ROUNDING = 1e-13
 
 
 def column_losses(column: ComparedColumn) -> dict[str, Any]:
     """Everything that is said of one column, as plain numbers.
 
-    ``rmse`` and ``mean_distance`` say how far cells moved; ``changed`` how many; ``hellinger`` how far the frequencies
-    of values are from those before, from 0 to 1; ``il1s`` is the mean distance divided by √2 times the column's own
-    spread; ``mean_shift`` how far the mean moved; and the spread is given before and after.
+    ``rmse``, ``mean_distance`` and ``farthest`` say how far cells moved, and ``changed`` how many: of the cells that
+    have a value before or after, where one that gets a value, or loses it, has moved by 1. ``hellinger`` says how far
+    the frequencies of values are from those before, and ``frequency_change`` how far those of the concepts of each
+    level of the taxonomy; both from 0 to 1. ``il1s`` is the mean distance divided by √2 times the column's own spread;
+    it is left out where the column had none and moved all the same. ``mean_shift`` says how far the mean moved, and
+    spreads are given before and after; both are of the cells that have a value there.
     """
-    present = (column.original >= 0) & (column.masked >= 0)
-    before, after = column.original[present], column.masked[present]
-    moved = column.attribute.pair_distances(before, after) if before.size else np.zeros(0)
+    moved = _distances_moved(column)
+    n_cells = max(moved.size, 1)
+    before, after = (codes[codes >= 0] for codes in (column.original, column.masked))
+    either = (column.original >= 0) | (column.masked >= 0)
     losses: dict[str, Any] = {
-        "cells": int(before.size),
-        "changed": float(np.mean(before != after)) if before.size else 0.0,
-        "rmse": float(np.sqrt(np.mean(moved**2))) if moved.size else 0.0,
-        "mean_distance": float(moved.mean()) if moved.size else 0.0,
+        "cells": int(moved.size),
+        "changed": float(np.count_nonzero(column.original[either] != column.masked[either]) / n_cells),
+        "rmse": math.sqrt(float((moved**2).sum()) / n_cells),
+        "mean_distance": float(moved.sum()) / n_cells,
         "farthest": float(moved.max(initial=0.0)),
         "hellinger": _hellinger(_shares(column, column.original), _shares(column, column.masked)),
         "missing": {"original": _n_missing(column.original), "masked": _n_missing(column.masked)},
     }
-    if not before.size:
+    if not before.size or not after.size:
         return losses
     spread = _spread_of_meaning(column, before, after)
     own = spread.pop("own_spread")
-    losses["il1s"] = losses["mean_distance"] / (math.sqrt(2.0) * own) if own else 0.0
-    return losses | spread | _distance_variances(column, before, after)
+    if own or not losses["mean_distance"]:
+        losses["il1s"] = losses["mean_distance"] / (math.sqrt(2.0) * own) if own else 0.0
+    return losses | spread | _distance_variances(column, before, after) | _frequency_changes(column, before, after)
+
+
+def _distances_moved(column: ComparedColumn) -> Floats:
+    """Of the cells that have a value before or after, in the order of the rows."""
+    both = (column.original >= 0) & (column.masked >= 0)
+    out = np.ones(column.original.size)
+    if both.any():
+        out[both] = column.attribute.pair_distances(column.original[both], column.masked[both])
+    return np.asarray(out[(column.original >= 0) | (column.masked >= 0)])
 
 
 def _spread_of_meaning(column: ComparedColumn, before: Codes, after: Codes) -> dict[str, Any]:
@@ -65,30 +82,79 @@ def _spread_of_meaning(column: ComparedColumn, before: Codes, after: Codes) -> d
         }
     part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
     if not isinstance(part, NominalAttribute):
-        return {"own_spread": 0.0}
-    counted = [replace(part, counts=_counts(column, codes)) for codes in (before, after)]
-    centres = [mean_of(each) for each in counted]
+        return {"own_spread": math.sqrt(1.0 - float(_counts(column, before).max()) / before.size)}
+    counts = [_counts(column, codes) for codes in (before, after)]
+    centre = mean_of(replace(part, counts=counts[0]))
+    centres = [centre, centre if np.array_equal(counts[0], counts[1]) else mean_of(replace(part, counts=counts[1]))]
     variances = [
-        float(one.shares @ one.distances_to(centre) ** 2) for one, centre in zip(counted, centres, strict=True)
+        float(each @ part.distances_to(centre) ** 2 / each.sum()) for each, centre in zip(counts, centres, strict=True)
     ]
+    among, codes_of = part.codes_of(centres)
     return {
         "semantic_mean": {"original": centres[0], "masked": centres[1]},
-        "mean_shift": part.space.distance(centres[0], centres[1], measure=part.measure),
+        "mean_shift": float(among.pair_distances(codes_of[:1], codes_of[1:])[0]),
         "semantic_variance": {"original": variances[0], "masked": variances[1]},
         "own_spread": math.sqrt(variances[0]),
     }
 
 
 def _distance_variances(column: ComparedColumn, before: Codes, after: Codes) -> dict[str, Any]:
-    if column.n_values > MOST_VALUES:
+    attribute = column.attribute
+    counts = [_counts(column, codes) for codes in (before, after)]
+    if isinstance(attribute, NumericAttribute):
+        numbers = attribute.numbers / (attribute.scale or 1.0)
+        squares = [_square_of_numbers(numbers, each / each.sum()) for each in counts]
+    elif column.n_values > MOST_VALUES:
         return {}
-    distances = column.attribute.distances()
-    found = [
-        Spread.of(distances, _counts(column, codes) / codes.size, codes.size).variance().plain
-        for codes in (before, after)
-    ]
-    original, masked = (math.sqrt(max(square, 0.0)) for square in found)
+    else:
+        distances = attribute.distances()
+        squares = [
+            Spread.of(distances, each / each.sum(), int(each.sum())).variance().plain
+            if np.count_nonzero(each) > 1
+            else 0.0
+            for each in counts
+        ]
+    original, masked = (math.sqrt(max(square, 0.0)) for square in squares)
     return {"distance_variance": {"original": original, "masked": masked}}
+
+
+def _square_of_numbers(numbers: Floats, shares: Floats) -> float:
+    """The squared distance variance of numbers, from their sums in ascending order."""
+    order = np.argsort(numbers, kind="stable")
+    x, shares = numbers[order] - numbers[order[0]], shares[order]
+    row_means = mean_differences(x, shares)
+    mean, centred = float(shares @ row_means), x - float(shares @ x)
+    found = 2.0 * float(shares @ centred**2) + mean**2 - 2.0 * float(shares @ row_means**2)
+    return found if found > ROUNDING * mean**2 else 0.0
+
+
+def _frequency_changes(column: ComparedColumn, before: Codes, after: Codes) -> dict[str, Any]:
+    """Level by level below the root, half the sum of the absolute differences of the shares of its concepts.
+
+    A record counts for every concept of the level that its value is or lies below; a value above the level for itself.
+    Several roots are a level: that below a root which is not written down.
+    """
+    attribute = column.attribute
+    part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
+    if not isinstance(part, NominalAttribute):
+        return {}
+    taxonomy = part.domain
+    numbers = taxonomy.numbers(part.concepts)
+    above = closure(taxonomy, numbers)
+    value = np.repeat(np.arange(numbers.size), above.sizes)
+    ancestor = above.ancestors[: value.size]
+    depth_of, is_own = taxonomy.depths[ancestor], numbers[value] == ancestor
+    changes = []
+    first = 1 if len(taxonomy.roots) > 1 else 2
+    for depth in range(first, int(taxonomy.depths[numbers].max(initial=1)) + 1):
+        at_level = (depth_of == depth) | (is_own & (depth_of < depth))
+        sums = [
+            np.bincount(ancestor[at_level], _counts(column, codes)[value[at_level]], len(taxonomy))
+            for codes in (before, after)
+        ]
+        shares = [each / each.sum() for each in sums]
+        changes.append({"depth": depth, "change": float(np.abs(shares[0] - shares[1]).sum()) / 2.0})
+    return {"frequency_change": changes}
 
 
 def _counts(column: ComparedColumn, codes: Codes) -> NDArray[np.int64]:

@@ -90,25 +90,33 @@ def _spread(column: ComparedColumn, codes: Codes, tables: dict[str, Floats]) -> 
 
 
 def _others(a: ComparedColumn, b: ComparedColumn) -> dict[str, Any]:
-    """Pearson's correlation of two columns of numbers; Cramér's V and the change of the cross table of two others."""
-    are_numbers = [isinstance(one.attribute, NumericAttribute) for one in (a, b)]
-    if all(are_numbers):
-        return {"pearson": {which: _pearson(a, b, which) for which in ("original", "masked")}}
-    if any(are_numbers):
-        return {}
-    return {
-        "cramers_v": {which: _cramers_v(a, b, which) for which in ("original", "masked")},
-        "cross_table_bias": _cross_table_bias(a, b),
-    }
+    """Pearson's correlation of numbers and ranks; Cramér's V and the change of the cross table of all but numbers."""
+    found: dict[str, Any] = {}
+    if all(isinstance(one.attribute, NumericAttribute) for one in (a, b)):
+        found["pearson"] = {which: _pearson(a, b, which) for which in ("original", "masked")}
+    if all(one.description.kind != "numeric" for one in (a, b)):
+        found["cramers_v"] = {which: _cramers_v(a, b, which) for which in ("original", "masked")}
+        found["cross_table_bias"] = _cross_table_bias(a, b)
+    return found
 
 
 def _pearson(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
     codes_a, codes_b = getattr(a, which), getattr(b, which)
     both = (codes_a >= 0) & (codes_b >= 0)
-    x, y = a.attribute.numbers[codes_a[both]], b.attribute.numbers[codes_b[both]]  # type: ignore[attr-defined]
+    x, y = (_between_0_and_1(one, codes[both]) for one, codes in ((a, codes_a), (b, codes_b)))
     if x.size < 2 or not np.ptp(x) or not np.ptp(y):
         return 0.0
-    return float(np.corrcoef(x, y)[0, 1])
+    x, y = x - x.mean(), y - y.mean()
+    return float(np.clip(x @ y / math.sqrt(float(x @ x) * float(y @ y)), -1.0, 1.0))
+
+
+def _between_0_and_1(column: ComparedColumn, codes: Codes) -> Floats:
+    """Numbers moved and divided by their range: correlations stay, and no sum of squares overflows."""
+    numbers: Floats = column.attribute.numbers[codes]  # type: ignore[attr-defined]
+    if not numbers.size:
+        return numbers
+    halves = numbers / 2.0 - numbers.min() / 2.0
+    return np.asarray(halves / (halves.max() or 1.0))
 
 
 def _cramers_v(a: ComparedColumn, b: ComparedColumn, which: str) -> float:

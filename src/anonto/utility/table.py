@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +60,7 @@ def prediction(columns: Sequence[ComparedColumn], target: ComparedColumn, rng: n
     """How well a tree fitted on the release predicts a column of original rows, against one fitted on the original.
 
     For numbers the share of the variance that is explained, else the share of rows that are told right; ``blind`` is
-    what a model that sees no other column reaches.
+    what a model that sees no other column reaches, and ``loss`` what is lost by learning from the release.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -77,11 +78,13 @@ def prediction(columns: Sequence[ComparedColumn], target: ComparedColumn, rng: n
     truth = _answers(target, "original", test)
     scores = {}
     for which in ("original", "masked"):
-        model.fit(_features(others, which, learn), _answers(target, which, learn))
-        scores[which] = float(model.score(_features(others, "original", test), truth))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of so many classes that the answers may be numbers
+            model.fit(_features(others, which, learn), _answers(target, which, learn))
+            scores[which] = float(model.score(_features(others, "original", test), truth))
     learnt = _answers(target, "original", learn)
     blind = 0.0 if is_number else float(np.mean(truth == np.bincount(learnt.astype(np.int64)).argmax()))
-    return {**scores, "blind": blind}
+    return {**scores, "blind": blind, "loss": scores["original"] - scores["masked"]}
 
 
 def _sample(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -91,18 +94,25 @@ def _sample(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
 def _answers(column: ComparedColumn, which: str, rows: NDArray[np.int64]) -> Floats:
     codes = getattr(column, which)[rows]
     attribute = column.attribute
-    return np.asarray(attribute.numbers[codes] if isinstance(attribute, NumericAttribute) else codes, dtype=np.float64)
+    return np.asarray(_scaled(attribute)[codes] if isinstance(attribute, NumericAttribute) else codes, dtype=np.float64)
+
+
+def _scaled(attribute: NumericAttribute) -> Floats:
+    """Numbers between 0 and 1: trees split them alike, and hold them in few bits."""
+    numbers = attribute.numbers
+    halves = numbers / 2.0 - (numbers.min() if numbers.size else 0.0) / 2.0
+    return np.asarray(halves / (halves.max(initial=0.0) or 1.0))
 
 
 def _features(columns: Sequence[ComparedColumn], which: str, rows: NDArray[np.int64]) -> Floats:
-    """Numbers as they are, the most frequent values of other columns as 0 and 1, missing cells as 0 with a flag."""
+    """Numbers from 0 to 1, the most frequent values of other columns as 0 and 1, missing cells as 0 with a flag."""
     parts = []
     for column in columns:
         codes = getattr(column, which)[rows]
         attribute = column.attribute
         parts.append((codes < 0).astype(np.float64))
         if isinstance(attribute, NumericAttribute):
-            parts.append(np.append(attribute.numbers, 0.0)[codes])
+            parts.append(np.append(_scaled(attribute), 0.0)[codes])
             continue
         frequent = np.argsort(-attribute.counts, kind="stable")[:MOST_DUMMIES]
         parts += [(codes == value).astype(np.float64) for value in frequent]

@@ -112,14 +112,14 @@ def test_any_record_of_a_value_is_equally_likely_to_take_part_in_a_flow() -> Non
 
 @given(n=st.integers(0, 60), k=st.integers(1, 70), number=st.integers(0, 99))
 def test_windows_pair_records_at_most_k_apart_and_leave_one_of_an_odd_number(n: int, k: int, number: int) -> None:
-    left, right, alone = swap_in_windows(n, k, np.random.default_rng(number))
+    left, right, alone = swap_in_windows(np.arange(n, dtype=np.int32), k, np.random.default_rng(number))
     assert alone == n % 2
     assert ((right - left >= 1) & (right - left <= k)).all()
     assert len({*left.tolist(), *right.tolist()}) == 2 * left.size == n - alone
 
 
 def test_a_wide_window_finds_the_last_free_place() -> None:
-    left, right, alone = swap_in_windows(2000, 1999, np.random.default_rng(0))
+    left, right, alone = swap_in_windows(np.arange(2000, dtype=np.int32), 1999, np.random.default_rng(0))
     assert (left.size, alone) == (1000, 0)
     assert (left < right).all()
 

@@ -1,0 +1,341 @@
+"""Methods for whole records, fitted block by block where all rows at once would not fit into memory.
+
+Records that lack the same cells are cut into blocks like the leaves of a k-d tree: again and again in two along one
+column, near the middle of its rows, until a block is small enough. Numbers and ranks are cut by size. Concepts are cut
+between branches of their taxonomy: of the cuts that leave a quarter of the rows on each side, the one between the
+largest branches. The column is the one in which the rows of the block are spread the most, measured by their spread in
+the whole table. Equal records stay together.
+
+Scales, variances and distances are those of the whole table, so that a block differs from the whole only at its edges.
+What that costs is measured: some neighbouring blocks, two at least, are fitted once more as one, and the sums of the
+squared distances between the cells before and after are compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.methods import bin_kernels
+from anonto.methods.bins import Bins, exchanged_in_pairs, strata
+from anonto.methods.equi_width_swap import bin_numbers, places_of
+from anonto.methods.flows import Flows
+from anonto.methods.kernels import guides
+from anonto.methods.record_flows import RecordFlows
+from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.table.records import Records, distinct_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.methods.equi_width_swap import EquiWidthSwap
+    from anonto.table.attributes import Attribute
+
+    Codes = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+    Fit = Callable[[Records, np.random.Generator], RecordFlows]
+
+LEAST_PER_K = 100
+"""A block has at least this many times k rows."""
+SAMPLE_ROWS = 100_000
+"""So many rows are fitted once more to see what blocks cost; two blocks in any case."""
+MIDDLE = 0.25
+"""A cut between branches leaves at least this share of the rows on each side."""
+
+
+def fit_in_blocks(
+    fit: Fit, records: Records, rng: np.random.Generator, *, most_rows: int, k: int, n_columns: int
+) -> RecordFlows:
+    """Fit a method to each block of the records, and put the flows together.
+
+    Args:
+        fit: The method.
+        records: All distinct records.
+        rng: From which each block gets a generator of its own.
+        most_rows: Rows of a block, at most; more only where equal records or the least size need them.
+        k: Rows that the method puts together; a block has at least `LEAST_PER_K` times as many.
+        n_columns: How many columns, from the first, are masked; blocks are cut along these.
+    """
+    blocks = cut_into_blocks(records, n_columns, most_rows, LEAST_PER_K * k)
+    generators = rng.spawn(len(blocks.members) + 1)
+    fitted = [
+        fit(_of(records, members), generator)
+        for members, generator in zip(blocks.members, generators[:-1], strict=True)
+    ]
+    sizes = [int(records.counts[members].sum()) for members in blocks.members]
+    facts = {
+        **_all_facts([one.facts for one in fitted], sizes),
+        "blocks": len(sizes),
+        "smallest_block": min(sizes, default=0),
+        "largest_block": max(sizes, default=0),
+        **_cost(fit, records, blocks, fitted, generators[-1]),
+    }
+    return _joined(records, blocks.members, fitted, facts)
+
+
+def equi_width_in_parts(
+    method: EquiWidthSwap, records: Records, rng: np.random.Generator, most_rows: int
+) -> RecordFlows:
+    """What `EquiWidthSwap.fit` gives, from some bins at a time, so that never all rows are listed.
+
+    Bins are gone through in the same order with the same generator, and every record is in one bin.
+    """
+    strata(records, 2)
+    numbers, n_numbers = bin_numbers(records, places_of(records, width=method.width, bins=method.bins))
+    rows_of_bin = np.bincount(numbers, weights=records.counts, minlength=n_numbers)
+    part_of_bin = 1 + np.cumsum(rows_of_bin).astype(np.int64) // max(most_rows, 1)
+    part_of_bin[0] = 0  # records without any value are in no bin
+    part_of_record = part_of_bin[numbers]
+    by_part = np.argsort(part_of_record, kind="stable")
+    parts = np.split(by_part, np.flatnonzero(np.diff(part_of_record[by_part])) + 1)
+    fitted = []
+    for part in parts:
+        own = _of(records, part)
+        bins = np.unique(numbers[part], return_inverse=True)[1] + (numbers[part[0]] > 0)
+        listed = Bins(*bin_kernels.rows_by_bin(bins, own.counts, int(bins.max()) + 1))
+        fitted.append(exchanged_in_pairs(own, listed, method.odd, rng))
+    facts = [one.facts for one in fitted if one.facts["bins"]] or [fitted[0].facts]
+    return _joined(records, parts, fitted, _all_facts(facts, [1] * len(facts)))
+
+
+# ------------------------------------------------------------------------------------------------ blocks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Records by block, each in their order."""
+
+    members: list[Longs]
+    neighbours: list[range]
+    """Blocks that were one before they were cut, two at least."""
+
+
+def cut_into_blocks(records: Records, n_columns: int, most_rows: int, least_rows: int) -> Blocks:
+    """Cut the records along the first columns until blocks have few rows, but never too few."""
+    lines = [_line(attribute) for attribute in records.attributes[:n_columns]]
+    members: list[Longs] = []
+    neighbours: list[range] = []
+
+    def cut(part: Longs) -> None:
+        rows = int(records.counts[part].sum())
+        halves = _halves(records, lines, part, least_rows) if rows > max(most_rows, 2 * least_rows - 1) else None
+        if halves is None:
+            members.append(part)
+            return
+        first = len(members)
+        cut(halves[0])
+        cut(halves[1])
+        neighbours.append(range(first, len(members)))
+
+    patterns = distinct_rows([np.asarray(codes < 0, dtype=np.int32) for codes in records.codes[:, :n_columns].T])[1]
+    for pattern in np.unique(patterns):
+        cut(np.flatnonzero(patterns == pattern))
+    return Blocks(members, neighbours)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """The values of a column side by side."""
+
+    places: Floats
+    """Of each value; the values of a branch follow each other."""
+    spread: float
+    """The variance of the places in the whole table."""
+    depths: Longs | None
+    """For concepts, in their order: how deep the branch is that a value shares with the one before it."""
+
+
+def _line(attribute: Attribute) -> _Line:
+    part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
+    part = getattr(part, "base", part)
+    depths = None
+    if isinstance(part, NumericAttribute):
+        places = np.append(
+            part.numbers, np.full(attribute.counts.size - part.numbers.size, part.numbers.max(initial=0))
+        )
+    elif isinstance(part, NominalAttribute):
+        ways = [_way_down(part, concept) for concept in part.concepts]
+        order = sorted(range(len(ways)), key=ways.__getitem__)
+        places = np.arange(attribute.counts.size, dtype=np.float64)
+        places[order] = np.arange(len(ways))
+        depths = np.zeros(attribute.counts.size, dtype=np.int64)
+        for place in range(1, len(order)):
+            depths[place] = _shared(ways[order[place - 1]], ways[order[place]])
+    else:
+        places = np.arange(attribute.counts.size, dtype=np.float64)
+    weights = attribute.counts / max(int(attribute.counts.sum()), 1)
+    return _Line(places, float(weights @ (places - weights @ places) ** 2), depths)
+
+
+def _way_down(attribute: NominalAttribute, concept: str) -> tuple[int, ...]:
+    """From a root to a concept, along the first parents."""
+    domain, way = attribute.domain, [attribute.domain.number(concept)]
+    while above := domain.parents(domain.ids[way[-1]]):
+        way.append(domain.number(above[0]))
+    return tuple(reversed(way))
+
+
+def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        same += 1
+    return same
+
+
+def _halves(records: Records, lines: Sequence[_Line], part: Longs, least_rows: int) -> tuple[Longs, Longs] | None:
+    """Two parts cut along the column with the largest spread that can be cut; None if none can."""
+    counts = records.counts[part]
+    n = int(counts.sum())
+    candidates = []
+    for column, line in enumerate(lines):
+        codes = records.codes[part, column]
+        if codes[0] < 0 or line.spread == 0.0:
+            continue
+        places = line.places[codes]
+        mean = float(counts @ places) / n
+        candidates.append((-float(counts @ (places - mean) ** 2) / n / line.spread, column, places))
+    for _, column, places in sorted(candidates, key=lambda one: one[:2]):
+        at = _cut(places, counts, lines[column].depths, least_rows)
+        if at is not None:
+            return part[places < at], part[places >= at]
+    return None
+
+
+def _cut(places: Floats, counts: Longs, depths: Longs | None, least_rows: int) -> float | None:
+    """Where to cut: before a place, near the middle of the rows or between the largest branches; None for nowhere."""
+    distinct, which = np.unique(places, return_inverse=True)
+    before = np.cumsum(np.bincount(which, weights=counts))[:-1]
+    n = int(counts.sum())
+    possible = np.flatnonzero((before >= least_rows) & (n - before >= least_rows))
+    if not possible.size:
+        return None
+    middle = np.abs(before[possible] - n / 2)
+    if depths is None:
+        return float(distinct[possible[middle.argmin()] + 1])
+    # The branch that two groups of values share is the least that any two neighbours between them share.
+    shared = np.array([depths[int(a) + 1 : int(b) + 1].min() for a, b in pairwise(distinct)])
+    inside = np.minimum(before, n - before)[possible] >= MIDDLE * n
+    some = possible[inside] if inside.any() else possible
+    nearness = np.abs(before[some] - n / 2)
+    return float(distinct[some[np.lexsort((nearness, shared[some]))[0]] + 1])
+
+
+# ------------------------------------------------------------------------------------------------ flows
+
+
+def _of(records: Records, members: Longs) -> Records:
+    return Records(records.names, records.attributes, records.codes[members], records.counts[members])
+
+
+def _joined(
+    records: Records, blocks: Sequence[Longs], fitted: Sequence[RecordFlows], facts: Mapping[str, Any]
+) -> RecordFlows:
+    n_columns = fitted[0].released.shape[1]
+    attributes, translated = _one_numbering(records, fitted, n_columns)
+    released, place = distinct_rows(list(np.concatenate(translated).T))
+    firsts = np.cumsum([0, *(one.released.shape[0] for one in fitted)])
+    n_flows = np.zeros(records.counts.size, dtype=np.int64)
+    for members, one in zip(blocks, fitted, strict=True):
+        n_flows[members] = np.diff(one.flows.offsets)
+    offsets = np.concatenate([[0], np.cumsum(n_flows)])
+    targets, ends = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1], dtype=np.int64)
+    for members, one, first in zip(blocks, fitted, firsts[:-1], strict=True):
+        own = np.diff(one.flows.offsets)
+        to = np.arange(one.flows.targets.size) - np.repeat(one.flows.offsets[:-1] - offsets[members], own)
+        targets[to] = place[first + one.flows.targets]
+        ends[to] = one.flows.ends
+    flows = Flows(records.counts, offsets, targets, ends, guides(records.counts, offsets, ends), 0)
+    untouched = tuple(sum(one.untouched[column] for one in fitted) for column in range(n_columns))
+    return RecordFlows(flows, released, untouched, facts, attributes)
+
+
+def _one_numbering(
+    records: Records, fitted: Sequence[RecordFlows], n_columns: int
+) -> tuple[tuple[Attribute, ...] | None, list[Codes]]:
+    """The new values of all blocks behind those of the columns, and the released records in these codes."""
+    if all(one.attributes is None for one in fitted):
+        return None, [one.released for one in fitted]
+    attributes: list[Attribute] = []
+    translated = [one.released.copy() for one in fitted]
+    for column in range(n_columns):
+        own = records.attributes[column]
+        n_own = own.counts.size
+        new = [() if one.attributes is None else _new_values(one.attributes[column], n_own) for one in fitted]
+        everything = sorted({value for values in new for value in values})
+        attributes.append(_with(own, everything))
+        code_of = {value: n_own + code for code, value in enumerate(everything)}
+        for released, values in zip(translated, new, strict=True):
+            codes = np.append(np.arange(n_own), [code_of[value] for value in values]).astype(np.int32)
+            there = released[:, column] >= 0
+            released[there, column] = codes[released[there, column]]
+    return tuple(attributes), translated
+
+
+def _new_values(attribute: Attribute, n_own: int) -> Sequence[Any]:
+    if isinstance(attribute, NumericAttribute):
+        return [float(number) for number in attribute.numbers[n_own:]]
+    return attribute.concepts[n_own:] if isinstance(attribute, NominalAttribute) else ()
+
+
+def _with(attribute: Attribute, values: Sequence[Any]) -> Attribute:
+    if isinstance(attribute, NumericAttribute):
+        return attribute.with_numbers(np.array(values, dtype=np.float64))
+    return attribute.codes_of(values)[0] if isinstance(attribute, NominalAttribute) and values else attribute
+
+
+# ------------------------------------------------------------------------------------------------ evidence
+
+
+def _all_facts(facts: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict[str, Any]:
+    """The facts of all blocks as those of one table."""
+    return {key: _one_fact(key, [one[key] for one in facts], sizes) for key in (facts[0] if facts else ())}
+
+
+def _one_fact(key: str, values: Sequence[Any], sizes: Sequence[int]) -> Any:
+    if isinstance(values[0], dict):
+        return {name: _one_fact(key, [one[name] for one in values], sizes) for name in values[0]}
+    if key.startswith("smallest"):
+        return min(values)
+    if key.startswith("largest") or key == "t_closeness":
+        return max(values)
+    if key.startswith("loss"):
+        return float(np.average(values, weights=sizes)) if sum(sizes) else 0.0
+    return sum(values)
+
+
+def _cost(
+    fit: Fit, records: Records, blocks: Blocks, fitted: Sequence[RecordFlows], rng: np.random.Generator
+) -> dict[str, Any]:
+    """What cutting neighbouring blocks apart added to their sum of squared distances; nothing for one block."""
+    if not blocks.neighbours:
+        return {}
+    sizes = [sum(int(records.counts[blocks.members[one]].sum()) for one in each) for each in blocks.neighbours]
+    few = [place for place, size in enumerate(sizes) if size <= max(SAMPLE_ROWS, min(sizes))]
+    chosen = max(few, key=lambda place: (len(blocks.neighbours[place]), -sizes[place]))
+    both = np.sort(np.concatenate([blocks.members[one] for one in blocks.neighbours[chosen]]))
+    together = _squares(_of(records, both), fit(_of(records, both), rng))
+    apart = sum(_squares(_of(records, blocks.members[one]), fitted[one]) for one in blocks.neighbours[chosen])
+    return {
+        "block_sample": sizes[chosen],
+        "block_cost": apart / together - 1.0 if together > 0 else 0.0,
+    }
+
+
+def _squares(records: Records, fitted: RecordFlows) -> float:
+    """The sum of the squared distances between the cells before and after."""
+    total = 0.0
+    for column in range(fitted.released.shape[1]):
+        moves = fitted.moves(records, column)
+        there = moves.targets >= 0
+        attribute = (fitted.attributes or records.attributes)[column]
+        moved = attribute.pair_distances(moves.sources[there], moves.targets[there])
+        total += float(moves.amounts[there] @ moved**2)
+    return total

@@ -1,0 +1,123 @@
+r"""What a released cell tells of its original value, when the law of the method is known.
+
+After a released value y the original one is v with probability $P(v \mid y) \propto \pi_v P(y \mid v)$, where π are the
+frequencies of the original column. The largest of these is how sure the best guess is; before the release it was the
+largest π. With local ε-differential privacy the odds of no value rise by more than a factor $e^\varepsilon$, so that no
+posterior is above
+
+$$\max_v \frac{\pi_v}{\sum_w \pi_w e^{-\varepsilon\, \delta(v, w)}}$$
+
+where δ is 0 for v = w and else 1, or with metric privacy the distance of v and w.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonto.methods.taxonomy_exponential import TaxonomyExponential
+from anonto.risk import likelihood_kernels
+from anonto.table.attributes import NominalAttribute, NumericAttribute
+from anonto.table.records import distinct_rows
+from anonto.threads import slices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from anonto.risk.known_law import KnownLaw
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+    Blocks = Callable[[], Iterator[tuple[Floats, Floats, Bools]]]
+
+NUMBERS_AT_ONCE = 1 << 21
+
+
+def posterior_of(known: KnownLaw, place: int, rows: Longs | None = None) -> dict[str, float]:
+    """How sure the best guess of an original value is, given its released cell; nothing for a column of numbers.
+
+    Args:
+        known: The law of the step.
+        place: Of the column in it.
+        rows: In a large table, the rows whose values are believed in where noise is directed by other columns.
+    """
+    column = known.prepared[place]
+    if column.description.kind == "numeric":
+        return {}
+    kinds = _kinds(known, place)
+    believed = np.arange(known.codes[place].size) if rows is None or known.law.partners[place] is None else rows
+    believed = believed[known.codes[place][believed] >= 0]
+    cells = known.released[place]
+    shown = np.bincount(cells, minlength=known.n_released[place] + 1)[:-1]
+    if not believed.size or not shown.size:
+        return {}
+    blocks = _blocks(known, place, believed, kinds)
+    sums, total, best = np.zeros(shown.size), np.zeros(shown.size), np.zeros(shown.size)
+    for found, weights, is_last in blocks():
+        likelihood_kernels.sum_by_group(found, weights, is_last, sums, total, best)
+    possible = total > 0.0
+    if not possible.any():
+        return {}
+    sure = best[possible] / total[possible]
+    prior = np.bincount(kinds[known.codes[place][believed]]) / believed.size
+    out = {
+        "mean_posterior": float(shown[possible] @ sure / shown[possible].sum()),
+        "max_posterior": float(sure.max()),
+        "largest_prior": float(prior.max()),
+    }
+    if isinstance(known.method, TaxonomyExponential):
+        out |= _promise(known, place, prior, kinds)
+        out["epsilon_measured"] = _odds(blocks, total)
+    return out
+
+
+def _kinds(known: KnownLaw, place: int) -> Longs:
+    """For each value the number of its concept, or of its rank: spellings of one are not told apart."""
+    attribute = known.prepared[place].attribute
+    if isinstance(attribute, NominalAttribute):
+        return np.unique(attribute.concepts, return_inverse=True)[1]
+    numbers = attribute.numbers if isinstance(attribute, NumericAttribute) else np.empty(0)
+    return np.unique(numbers, return_inverse=True)[1]
+
+
+def _blocks(known: KnownLaw, place: int, rows: Longs, kinds: Longs) -> Blocks:
+    """The rows of the law for all that is believed in, by kind of value, with their shares and where a kind ends."""
+    codes = known.codes[place][rows]
+    references = known.references(place, rows)
+    _, number = distinct_rows([kinds[codes].astype(np.int32), codes, references, known.level_of_row[rows]])
+    firsts = rows[np.unique(number, return_index=True)[1]]
+    shares = np.bincount(number) / rows.size
+    is_last = np.diff(kinds[known.codes[place][firsts]], append=-1) != 0
+
+    def blocks() -> Iterator[tuple[Floats, Floats, Bools]]:
+        for part in slices(0, firsts.size, max(8, NUMBERS_AT_ONCE // max(known.n_released[place], 1))):
+            yield known.probabilities(place, firsts[part]), shares[part], is_last[part]
+
+    return blocks
+
+
+def _odds(blocks: Blocks, total: Floats) -> float:
+    """By how much the odds of a value rise at most, as a logarithm."""
+    sums, prior, found = np.zeros(total.size), np.zeros(1), 0.0
+    for block in blocks():
+        found = max(found, likelihood_kernels.largest_odds(*block, sums, total, prior))
+    return float(found)
+
+
+def _promise(known: KnownLaw, place: int, prior: Floats, kinds: Longs) -> dict[str, float]:
+    """What the proven ε allows at most."""
+    method, attribute = known.method, known.prepared[place].attribute
+    first_of = np.unique(kinds, return_index=True)[1].astype(np.int32)
+    largest, farthest = 0.0, 0.0
+    for part in slices(0, first_of.size, 512):
+        if method.metric:
+            apart = attribute.distances_from(first_of[part])[:, first_of]
+        else:
+            apart = np.not_equal.outer(np.arange(part.start, part.stop), np.arange(first_of.size)).astype(np.float64)
+        farthest = max(farthest, float(apart.max(initial=0.0)))
+        largest = max(largest, float((prior[part] / (np.exp(-method.epsilon * apart) @ prior)).max(initial=0.0)))
+    return {"posterior_bound": min(1.0, largest), "epsilon": float(method.epsilon) * farthest}

@@ -1,0 +1,111 @@
+"""A step as its method saw it: the cells of the original, and those of the release in the same codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonto.table.attributes import NumericAttribute
+from anonto.table.columns import encode
+from anonto.table.prepare import encode_described, numbers_of, prepare, with_missing_as_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from anonto.methods.registry import Method
+    from anonto.table.attributes import Attribute
+    from anonto.table.columns import Column
+    from anonto.table.description import ColumnDescription
+    from anonto.table.prepare import Opener, PreparedColumn
+
+    Codes = NDArray[np.int32]
+
+UNKNOWN = -2
+"""The code of a released value that the original does not have."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SeenColumn:
+    """A column of a step before and after, in the codes of its method."""
+
+    name: str
+    attribute: Attribute
+    original: Codes
+    """The value of each row; −1 for a cell that takes no part."""
+    masked: Codes
+    aside: tuple[Codes, Codes]
+    """Before and after: which text stands in a cell that takes no part; 0 in all others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SeenStep:
+    """A method and the columns it masked."""
+
+    method: Method
+    columns: tuple[SeenColumn, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(column.name for column in self.columns)
+
+
+def seen_step(
+    method: Method,
+    names: Sequence[str],
+    cells: Mapping[str, tuple[pl.Series, pl.Series]],
+    description_of: Callable[[str], ColumnDescription],
+    open_once: Opener,
+) -> SeenStep:
+    """Encode the columns of a step as masking did, and the released cells with the same codes.
+
+    Args:
+        method: What masked them.
+        names: Of the columns, in the order of the step.
+        cells: For each column those of the original and of the release, row by row.
+        description_of: What the plan says of a column.
+        open_once: Opens ontologies.
+    """
+    moves_missing = bool(getattr(method, "moves_missing", False))
+    seen = []
+    for name in names:
+        before, after = cells[name]
+        description = description_of(name)
+        encoded = encode_described(name, before, description)
+        prepared = prepare(name, encoded, description, open_once)
+        attribute, original = with_missing_as_value(prepared, encoded)
+        masked = _in_codes_of(prepared, encoded, encode(after), original, description.na)
+        if moves_missing:
+            nothing = np.zeros(original.size, dtype=np.int32)
+            seen.append(SeenColumn(name, attribute, original, masked, (nothing, nothing)))
+            continue
+        n_values = prepared.attribute.counts.size
+        aside = [np.where(codes >= n_values, codes - np.int32(n_values - 1), 0) for codes in (original, masked)]
+        before_codes, after_codes = (np.where(codes >= n_values, np.int32(-1), codes) for codes in (original, masked))
+        seen.append(SeenColumn(name, prepared.attribute, before_codes, after_codes, (aside[0], aside[1])))
+    return SeenStep(method, tuple(seen))
+
+
+def _in_codes_of(
+    prepared: PreparedColumn, encoded: Column, released: Column, original: Codes, na: Sequence[str]
+) -> Codes:
+    """Released cells in the codes of the original ones: by their text, or else by their number."""
+    missing = len(encoded.values)
+    code_of = np.full(len(encoded.values) + 1, missing, dtype=np.int32)
+    code_of[encoded.codes] = original
+    of_text = dict(zip(encoded.values, code_of[:-1].tolist(), strict=True))
+    new_code = [missing if value in na else of_text.get(value, UNKNOWN) for value in released.values]
+    attribute = prepared.attribute
+    if UNKNOWN in new_code and isinstance(attribute, NumericAttribute):
+        of_number = dict(zip(attribute.numbers.tolist(), range(attribute.numbers.size), strict=True))
+        numbers = numbers_of(released.values)
+        new_code = [
+            of_number.get(number, UNKNOWN) if code == UNKNOWN else code
+            for code, number in zip(new_code, numbers.tolist(), strict=True)
+        ]
+    return np.array([*new_code, missing], dtype=np.int32)[released.codes]

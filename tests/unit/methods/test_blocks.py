@@ -1,0 +1,118 @@
+"""Methods that are fitted block by block: what is kept, and what the evidence says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import anonto
+from anonto.methods.blocks import LEAST_PER_K, cut_into_blocks, equi_width_in_parts, fit_in_blocks
+from anonto.methods.equi_depth_swap import EquiDepthSwap
+from anonto.methods.equi_width_swap import EquiWidthSwap
+from anonto.methods.group_swap import GroupSwap
+from anonto.methods.microaggregate import Microaggregate
+from anonto.table.attributes import NumericAttribute, nominal_attribute
+from anonto.table.columns import encode
+from anonto.table.records import Records, distinct_records
+
+TAXONOMY = anonto.read_ontology("illnesses")
+
+
+def records_of(n: int, seed: int = 0, *, missing: float = 0.0) -> Records:
+    rng = np.random.default_rng(seed)
+    illness = encode(rng.choice(list(TAXONOMY.ids), n).tolist())
+    age = encode([f"{number:.1f}" for number in rng.normal(50, 15, n)])
+    numeric = NumericAttribute(np.array([float(value) for value in age.values]), age.counts)
+    codes = [illness.codes, np.where(rng.random(n) < missing, np.int32(-1), age.codes)]
+    nominal = nominal_attribute(illness, TAXONOMY, measure="wu-palmer")
+    return distinct_records(["illness", "age"], [nominal, numeric], codes)[0]
+
+
+@hypothesis.given(st.integers(0, 5), st.integers(1, 3000), st.sampled_from([1, 50, 400]), st.sampled_from([0.0, 0.3]))
+def test_blocks_hold_every_record_once_and_are_neither_too_large_nor_too_small(
+    seed: int, n: int, most: int, missing: float
+) -> None:
+    records, least = records_of(n, seed, missing=missing), 40
+    blocks = cut_into_blocks(records, 2, most, least)
+    everything = np.sort(np.concatenate(blocks.members))
+    assert everything.tolist() == list(range(records.counts.size))
+    sizes = [int(records.counts[one].sum()) for one in blocks.members]
+    n_patterns = np.unique(records.patterns()).size
+    assert all(size >= min(least, n) for size in sizes) or n_patterns > 1
+    for one, size in zip(blocks.members, sizes, strict=True):
+        assert np.unique(records.patterns()[one]).size == 1
+        assert size <= max(most, 3 * least) or (records.codes[one, 1] < 0).all()
+
+
+def test_concepts_are_cut_between_branches() -> None:
+    """Illnesses are infections or injuries: the first cut of a column of them alone is between the two."""
+    records = records_of(2000)
+    alone = Records(("illness",), records.attributes[:1], *_counted(records))
+    first, second = cut_into_blocks(alone, 1, 1500, 10).members[:2]
+    concepts = records.attributes[0].concepts  # type: ignore[attr-defined]
+    branches = [{_branch(concepts[alone.codes[one, 0]]) for one in part} for part in (first, second)]
+    assert len(branches[0] & branches[1] - {None}) == 0
+
+
+def _counted(records: Records) -> tuple[Any, Any]:
+    counts = np.bincount(records.codes[:, 0], weights=records.counts).astype(np.int64)
+    return np.arange(counts.size, dtype=np.int32)[:, None], counts
+
+
+def _branch(concept: str) -> str | None:
+    above = [one for one in TAXONOMY.ancestors(concept) if TAXONOMY.depth(one) == 2]
+    return above[0] if above else None
+
+
+@pytest.mark.parametrize("method", [Microaggregate(k=3), EquiDepthSwap(k=3), GroupSwap(k=3)])
+def test_flows_of_blocks_cover_every_row_once_and_the_evidence_counts_the_blocks(method: Any) -> None:
+    records = records_of(2500, missing=0.0 if method.name == "group-swap" else 0.2)
+    fitted = fit_in_blocks(method.fit, records, np.random.default_rng(1), most_rows=600, k=3, n_columns=2)
+    flows = fitted.flows
+    sent = np.bincount(flows.sources, weights=flows.amounts, minlength=records.counts.size)
+    assert (sent == records.counts).all()
+    assert fitted.facts["blocks"] > 2
+    assert fitted.facts["smallest_block"] >= LEAST_PER_K * 3
+    assert fitted.facts["block_sample"] >= 2 * LEAST_PER_K * 3
+    if method.name == "microaggregate":
+        released = np.bincount(flows.targets, weights=flows.amounts)
+        assert released[released > 0].min() >= 3
+    else:
+        for column in range(2):
+            before = np.bincount(records.codes[:, column] + 1, weights=records.counts)
+            after = np.bincount(fitted.released[flows.targets, column] + 1, weights=flows.amounts)
+            assert (before == after).all()
+
+
+def test_groups_of_one_block_are_those_of_the_whole() -> None:
+    records = records_of(500)
+    whole = Microaggregate(k=3).fit(records, np.random.default_rng(1))
+    one = fit_in_blocks(Microaggregate(k=3).fit, records, np.random.default_rng(1), most_rows=10**6, k=3, n_columns=2)
+    assert one.facts["blocks"] == 1
+    assert "block_cost" not in one.facts
+    assert one.flows.ends.tolist() == whole.flows.ends.tolist()
+    assert whole.attributes is not None
+    assert one.attributes is not None
+    for column in range(2):
+        a, b = whole.moves(records, column), one.moves(records, column)
+        of_a, of_b = whole.attributes[column], one.attributes[column]
+        assert of_a.pair_distances(a.sources, a.targets) @ a.amounts == pytest.approx(
+            of_b.pair_distances(b.sources, b.targets) @ b.amounts
+        )
+
+
+@pytest.mark.parametrize("most_rows", [1, 30, 500, 10**9])
+@pytest.mark.parametrize("odd", ["stay", "cycle3"])
+def test_bins_in_parts_are_exchanged_as_at_once(most_rows: int, odd: Any) -> None:
+    records = records_of(1500, missing=0.2)
+    method = EquiWidthSwap(width=(2.0, 5.0), odd=odd)
+    whole = method.fit(records, np.random.default_rng(5))
+    parts = equi_width_in_parts(method, records, np.random.default_rng(5), most_rows)
+    for one, other in zip(whole.flows.arrays, parts.flows.arrays, strict=True):
+        assert one.tolist() == other.tolist()
+    assert whole.released.tolist() == parts.released.tolist()
+    assert (whole.untouched, whole.facts) == (parts.untouched, parts.facts)
