@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anonto.cli.clusters import Engine, EngineOption, MasterOption, opened_tables
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, show_table, working
+from anonto.errors import ExistingFileError, MapPointsError, NotForClustersError, ParameterError, SameFileError
 
 if TYPE_CHECKING:
     from anonto.assessment import Assessment
@@ -31,22 +33,115 @@ def assess(
     predict: Annotated[
         str | None, typer.Option("--predict", help="A column to predict from the others, to see what a model loses.")
     ] = None,
+    second: Annotated[
+        Path | None, typer.Option("--second", help="Another release of the same table, to attack both together.")
+    ] = None,
+    second_plan: Annotated[
+        Path | None, typer.Option("--second-plan", help="The plan the second release was masked with.")
+    ] = None,
+    second_private: Annotated[
+        Path | None, typer.Option("--second-private", help="The private record of the second release.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option("--report", help="Also write the report, as one HTML file.")] = None,
+    report_json: Annotated[
+        Path | None, typer.Option("--report-json", help="Also write what the report says, as JSON.")
+    ] = None,
+    edition: Annotated[
+        str, typer.Option("--edition", help="Of the report: internal, or public without what an intruder could use.")
+    ] = "internal",
+    points: Annotated[
+        Path | None, typer.Option("--map", help="Other plans for the report's map: what `anonto sweep --json` printed.")
+    ] = None,
+    engine: EngineOption = Engine.LOCAL,
+    master: MasterOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Attack a release with its original in hand, and measure what an analyst lost.
 
-    Example: `anonto assess discharges.csv masked.csv --plan plan.toml --private masked.csv.private.json`
+    Example: `anonto assess discharges.csv masked.csv --plan plan.toml --private masked.csv.private.json --report
+    report.html`
     """
     from anonto.assessment import assess as assess_release
+    from anonto.report.editions import edition_of
 
-    with working("Attacking the release"):
-        found = assess_release(original, masked, plan, private=private, same_order=same_order, predict=predict)
+    edition_of(edition)
+    reports = [one for one in (report, report_json) if one is not None]
+    read = [original, masked, plan, private, second, second_plan, second_private, points]
+    _require_free([one for one in read if one is not None], reports, force=force)
+    swept = None if points is None else _read_points(points)
+    if engine == Engine.SPARK and second is not None:
+        raise NotForClustersError("--second")
+    with working("Attacking the release"), opened_tables(engine, master, original, masked) as (before, after):
+        found = assess_release(
+            before,
+            after,
+            plan,
+            private=private,
+            same_order=same_order,
+            predict=predict,
+            second=_second(second, second_plan),
+            second_private=second_private,
+        )
+    if report is not None:
+        found.to_html(report, edition=edition, sweep=swept, force=force)
+    if report_json is not None:
+        found.to_json(report_json, edition=edition, sweep=swept, force=force)
     if as_json:
         show_json(found.to_dict())
         return
+    _show_findings(found)
     _show_worst(found)
     _show_risk(found)
     _show_utility(found)
+    if reports:
+        show_facts("Reports", [(edition, str(one)) for one in reports])
+
+
+def _require_free(inputs: list[Path], outputs: list[Path], *, force: bool) -> None:
+    """Refuse an output that is an input, another output, or there already, before any work is done."""
+    taken = {one.expanduser().resolve() for one in inputs}
+    for output in outputs:
+        real = output.expanduser().resolve()
+        if real in taken:
+            raise SameFileError(str(output))
+        taken.add(real)
+        if output.exists() and not force:
+            raise ExistingFileError(str(output))
+
+
+def _read_points(path: Path) -> Any:
+    """What a sweep printed."""
+    import json
+
+    from anonto.ontology.source import opened
+    from anonto.report.map_points import points_of
+
+    with opened(path) as stream:
+        content = stream.read()
+    try:
+        read = json.loads(content)
+    except ValueError:
+        raise MapPointsError("a file of JSON") from None
+    points_of(read)
+    return read
+
+
+def _second(masked: Path | None, plan: Path | None) -> tuple[Path, Path] | None:
+    if masked is None and plan is None:
+        return None
+    if masked is None:
+        raise ParameterError("--second", "given where --second-plan is", None)
+    if plan is None:
+        raise ParameterError("--second-plan", "given where --second is", None)
+    return masked, plan
+
+
+def _show_findings(found: Assessment) -> None:
+    for sentence in found.findings:
+        typer.secho(sentence, fg=typer.colors.YELLOW)
+    if found.findings:
+        typer.echo()
 
 
 def _show_worst(found: Assessment) -> None:
@@ -80,7 +175,8 @@ def _show_risk(found: Assessment) -> None:
 
 def _known(one: Risk) -> str:
     told = one.details.get("inferred") or one.details.get("within")
-    return ", ".join(one.columns) + (f" → {told}" if told else "")
+    at_once = " (many at once)" if one.details.get("matching") == "global" else ""
+    return ", ".join(one.columns) + (f" → {told}" if told else at_once)
 
 
 def _show_utility(found: Assessment) -> None:

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     import polars as pl
 
     from anonto.release import Release
+    from anonto.risk.rate import Risk
     from anonto.taxonomy.taxonomy import Taxonomy
 
 TABLE, PROCEDURES, PLAN, MASKED, REPORT = "discharges.csv", "procedures.csv", "plan.toml", "masked.csv", "report.html"
 PRIVATE = f"{MASKED}.private.json"
 
 COMMENTS = {
-    "": "Made by `anonto demo`. Apply it again with:\n"
-    f"anonto mask {TABLE} --plan {PLAN} --output {MASKED} --report {REPORT} --force",
+    "": "Made by `anonto demo`. Apply it again, and attack what comes out, with:\n"
+    f"anonto mask {TABLE} --plan {PLAN} --output {MASKED} --force\n"
+    f"anonto assess {TABLE} {MASKED} --plan {PLAN} --private {PRIVATE} --report {REPORT} --force",
     "principal_dx": "Codes with a meaning: the ontology says how far two of them are apart.",
     "procedure": "A hierarchy of one's own, in a file beside this plan.",
     "age": "Could help to identify someone together with the others.",
@@ -53,16 +55,16 @@ def demo(
     ] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> None:
-    """Make up a table of discharges, mask it, and write a report.
+    """Make up a table of discharges, mask it, attack the masked table, and write a report.
 
     Leaves the table, a hierarchy of procedures, the plan, the masked table, its private record and the report in a
     folder. The masking follows from `--seed`, so this masked table protects nobody: the people in it are made up.
 
     Example: `anonto demo --records 20000 --folder try-it`
     """
+    from anonto.assessment import assess
     from anonto.ontology.catalogue import open_ontology
     from anonto.report.data import report_data
-    from anonto.report.page import save_html
     from anonto.report.terminal import terminal_summary
     from anonto.run import mask
 
@@ -74,15 +76,18 @@ def demo(
     with working("Masking the table"):
         release = mask(folder / TABLE, folder / PLAN, seed=_mask_seed(seed))
         release.save(folder / MASKED, force=force)
+    with working("Attacking the masked table"):
+        found = assess(folder / TABLE, folder / MASKED, folder / PLAN, private=folder / PRIVATE)
     with working("Writing the report"):
-        data = report_data(release)
-        save_html(data, folder / REPORT, force=force)
+        found.to_html(folder / REPORT, force=force)
     with working("Computing statistics"):
         facts = _statistics(table, release, icd)
     show_facts(f"{records:,} made-up discharges, coded in {icd.label('ICD10CM')} ({len(icd):,} concepts)", facts)
     typer.secho("Masked", bold=True)
-    for line in terminal_summary(data):
+    for line in terminal_summary(report_data(release)):
         typer.echo(f"  {line}")
+    if found.worst is not None:
+        show_facts("Attacked (0 % is safe, 100 % is disclosed)", _worst(found.worst))
     show_facts(f"Files in {folder}", _files())
 
 
@@ -143,6 +148,13 @@ def _statistics(table: pl.DataFrame, release: Release, icd: Taxonomy) -> list[tu
     ]
 
 
+def _worst(worst: Risk) -> list[tuple[str, str]]:
+    return [
+        ("worst linkage", f"{worst.rate:.2%} of persons ({worst.low:.2%} to {worst.high:.2%}), by {worst.attack}"),
+        ("by chance, and 1/k", f"{worst.baseline:.2%}, and {1 / K:.0%}"),
+    ]
+
+
 def _files() -> list[tuple[str, str]]:
     return [
         (TABLE, "the table"),
@@ -150,5 +162,5 @@ def _files() -> list[tuple[str, str]]:
         (PLAN, "what is masked and how"),
         (MASKED, "the masked table"),
         (PRIVATE, "the seed; with real data, keep it away from the release"),
-        (REPORT, "what was done: open it in a browser"),
+        (REPORT, "what was done, what intruders reach, what is left: open it in a browser"),
     ]

@@ -11,11 +11,11 @@ SMALLEST_SHOWN = 5
 SMALL = f"< {SMALLEST_SHOWN}"
 NOT_SHOWN = "not shown"
 
-Shown = int | str
-"""A count, or the words that stand for one that is hidden."""
+Shown = int | float | str
+"""A count, a share in per cent, or the words that stand for one that is hidden."""
 
 
-def shown(count: int) -> Shown:
+def shown(count: int) -> int | str:
     """A count on its own."""
     return SMALL if 0 < count < SMALLEST_SHOWN else count
 
@@ -29,7 +29,7 @@ def shown_share(count: int, total: int) -> str:
     return f"{count / total:.1%}"
 
 
-def shown_parts(counts: Sequence[int], total: int) -> list[Shown]:
+def shown_parts(counts: Sequence[int], total: int) -> list[int | str]:
     """Counts whose total can be known.
 
     If what is hidden could be told by subtraction, further counts are hidden, the smallest first, until the rest is
@@ -39,7 +39,7 @@ def shown_parts(counts: Sequence[int], total: int) -> list[Shown]:
         counts: Some or all parts of the total.
         total: Their total, with the parts that are not given.
     """
-    words = [shown(count) for count in counts]
+    words: list[int | str] = [shown(count) for count in counts]
     visible = sorted((place for place, word in enumerate(words) if word == counts[place]), key=lambda p: counts[p])
     rest = total - sum(counts[place] for place in visible)
     for place in visible:
@@ -53,11 +53,13 @@ def shown_parts(counts: Sequence[int], total: int) -> list[Shown]:
 
 def spelt(count: Shown) -> str:
     """A shown count as text."""
+    if isinstance(count, float):
+        return f"{count:.1f} %"
     return f"{count:,}" if isinstance(count, int) else count
 
 
-def drawn(count: Shown) -> int:
+def drawn(count: Shown) -> float:
     """The length of a shown count's bar; a small one has the length of the smallest shown."""
-    if isinstance(count, int):
+    if isinstance(count, int | float):
         return count
     return SMALLEST_SHOWN if count == SMALL else 0

@@ -92,7 +92,7 @@ def report_data(release: ReleaseLike) -> dict[str, Any]:
             for step in evidence["steps"]
             for name in step["columns"]
         ],
-        "plan": to_toml(_without_paths(plan), {}).strip() + "\n",
+        "plan": to_toml(without_paths(plan), {}).strip() + "\n",
     }
 
 
@@ -136,7 +136,7 @@ def _part(count: int, n_records: int) -> dict[str, Any]:
     return {"count": shown(count), "share": shown_share(count, n_records)}
 
 
-def _without_paths(plan: Mapping[str, Any]) -> dict[str, Any]:
+def without_paths(plan: Mapping[str, Any]) -> dict[str, Any]:
     """A plan with the names of ontologies instead of where they lie."""
     columns = {
         name: {key: _named(value) if key == "ontology" else value for key, value in description.items()}

@@ -45,19 +45,30 @@ class Tally:
         """Some of the concepts."""
         return Tally(self.concepts[rows], self.before[rows], self.after[rows])
 
+    def change(self) -> float:
+        """Half the sum of the absolute differences of the shares: 0 when every concept is as frequent as before."""
+        totals = [int(counts.sum()) for counts in (self.before, self.after)]
+        if not all(totals):
+            return 0.0 if totals[0] == totals[1] else 1.0
+        return float(np.abs(self.before / totals[0] - self.after / totals[1]).sum() / 2)
+
 
 def levels_of(attribute: Attribute, moves: Moves) -> list[dict[str, Any]]:
     """For each ontology of a column its upper levels as plain data; nothing for a column without one."""
     attribute = attribute.base if isinstance(attribute, ExtendedAttribute) else attribute
     n_values = attribute.counts.size
-    before, after = moves.before(n_values), moves.after(n_values)
+    return levels_between(attribute, moves.before(n_values), moves.after(n_values))
+
+
+def levels_between(attribute: Attribute, before: Longs, after: Longs) -> list[dict[str, Any]]:
+    """For each ontology of a column its upper levels, from how many records have each value before and after."""
     parts: Sequence[Any] = getattr(attribute, "parts", (attribute,))
     return [_levels(part, before, after) for part in parts if hasattr(part, "domain")]
 
 
 def _levels(part: NominalAttribute, before: Longs, after: Longs) -> dict[str, Any]:
     taxonomy = part.domain
-    upper = tally(part, UPPER, before, after)
+    upper, lower = (tally(part, depth, before, after) for depth in (UPPER, LOWER))
     listed = upper.kept(slice(UPPER_ROWS))
     upper_rows = _rows(taxonomy, listed, int(upper.before.sum()), int(upper.after.sum()))
     open_above = {
@@ -65,10 +76,21 @@ def _levels(part: NominalAttribute, before: Longs, after: Longs) -> dict[str, An
         for number, row in zip(listed.concepts, upper_rows, strict=True)
         if isinstance(row["before"], int) and isinstance(row["after"], int)
     }
-    lower_rows = _lower_rows(taxonomy, tally(part, LOWER, before, after), listed, open_above)
-    levels = [{"depth": UPPER, "rows": upper_rows, "further": upper.concepts.size - len(upper_rows)}]
+    lower_rows = _lower_rows(taxonomy, lower, listed, open_above)
+    levels: list[dict[str, Any]] = [
+        {
+            "depth": UPPER,
+            "rows": upper_rows,
+            "further": upper.concepts.size - len(upper_rows),
+            "change": upper.change(),
+        }
+    ]
     if lower_rows:
-        levels.append({"depth": LOWER, "rows": lower_rows, "further": 0})
+        levels.append({"depth": LOWER, "rows": lower_rows, "further": 0, "change": lower.change()})
+    occurring = {concept for concept, n in zip(part.concepts, (before + after).tolist(), strict=True) if n}
+    for level in levels:
+        for row in level["rows"]:
+            row["is_value"] = row["concept"] in occurring
     return {"ontology": taxonomy.name, "levels": levels}
 
 

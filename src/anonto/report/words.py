@@ -87,21 +87,43 @@ def method_sentence(method: str, parameters: Mapping[str, Any]) -> str:
     return sentence.format_map({"method": method, **parameters})
 
 
-def guarantee_sentence(guarantee: Mapping[str, Any]) -> str:
-    """What is proved of a step, or that nothing is."""
-    numbers = [f"{name} = {guarantee[name]}" for name in ("k", "epsilon") if guarantee.get(name) is not None]
-    what = ", ".join([str(guarantee.get("kind", "a guarantee")), *numbers])
+NOT_MEASURED = "this report measures what changed, not the risk"
+MEASURED = "the attacks in this report measure it"
+GUARANTEE_SIGNS = {"k": "k", "epsilon": "ε"}
+
+
+def guarantee_sentence(guarantee: Mapping[str, Any], *, attacked: bool = False) -> str:
+    """What is proved of a step, or that nothing is.
+
+    Args:
+        guarantee: Its kind, numbers, conditions, and whether it is proved.
+        attacked: Whether the report has attacks.
+    """
+    what = guarantee_name(guarantee)
     if guarantee.get("proved"):
         return f"Proved: {what}. It holds on these conditions: {guarantee.get('conditions') or 'none'}."
+    told = f"The risk can only be measured, by trying attacks; {MEASURED if attacked else NOT_MEASURED}."
     if guarantee.get("kind", "none") != "none":
-        return (
-            f"Not proved: {what}, because {guarantee.get('conditions')}. The risk can only be measured, by trying "
-            "attacks; this report measures what changed, not the risk."
-        )
-    return (
-        "No mathematical guarantee limits what an intruder can learn. The risk can only be measured, by trying "
-        "attacks; this report measures what changed, not the risk."
-    )
+        return f"Not proved: {what}, because {guarantee.get('conditions')}. {told}"
+    return f"No mathematical guarantee limits what an intruder can learn. {told}"
+
+
+def guarantee_line(guarantee: Mapping[str, Any]) -> str:
+    """What is proved of a step, or why nothing is, in one line for a terminal."""
+    if guarantee["kind"] == "none":
+        return f"none: {guarantee['conditions']}"
+    what = guarantee_name(guarantee)
+    if guarantee["proved"]:
+        return f"{what}: proved, if {guarantee['conditions']}"
+    return f"{what}: not proved, because {guarantee['conditions']}"
+
+
+def guarantee_name(guarantee: Mapping[str, Any]) -> str:
+    """The kind of a guarantee with its number."""
+    numbers = [
+        f"{sign} = {guarantee[key]:g}" for key, sign in GUARANTEE_SIGNS.items() if guarantee.get(key) is not None
+    ]
+    return ", ".join([str(guarantee.get("kind", "a guarantee")), *numbers])
 
 
 def distance_sentence(kind: str, *, has_ontology: bool) -> str:

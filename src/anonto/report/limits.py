@@ -1,0 +1,76 @@
+"""What a report does not say: attacks that were not tried, samples, knowledge nobody was given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonto.report.attacks import ALL_ATTACKS
+from anonto.report.verdict import names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Data = Mapping[str, Any]
+
+WHY_NOT_TRIED = {
+    "composition": "composition (other releases of the same persons were not looked at)",
+    "method-aware-linkage": "method-aware-linkage (an intruder who knows the method and its parameters)",
+    "likelihood-linkage": "likelihood-linkage (an intruder who knows the law of the noise)",
+    "attribute-inference": "attribute-inference (no column is described as confidential)",
+}
+
+
+def limits(data: Data) -> list[str]:
+    """Sentences about what was not looked at."""
+    return [*_attacks(data), *_samples(data), *_knowledge(data), *_checks(data), *_publication(data)]
+
+
+def _attacks(data: Data) -> list[str]:
+    tried = {one["attack"] for one in data["attacks"]}
+    missing = [WHY_NOT_TRIED.get(name, name) for name in ALL_ATTACKS if name not in tried]
+    said = [f"Not tried: {'; '.join(missing)}."] if missing else []
+    return [*said, "An attack that was tried gives a lower bound: a cleverer intruder may reach more."]
+
+
+def _samples(data: Data) -> list[str]:
+    records = data["table"]["records"]
+    sampled = {one["attack"]: one["n"] for one in data["attacks"] if one["n"] < 0.9 * records and not one["about"]}
+    if not sampled:
+        return ["Intervals are of 95 % (Wilson); they say how far a rate may be off by the choice of persons."]
+    parts = [f"{name} ({n:,})" for name, n in sampled.items()]
+    return [
+        f"Of {records:,} records a sample chosen at random was attacked by {names(parts)}; intervals are of 95 % "
+        "(Wilson) and say how far a rate may be off by that choice."
+    ]
+
+
+def _knowledge(data: Data) -> list[str]:
+    known = list(dict.fromkeys(name for one in data["attacks"] for name in one["columns"]))
+    others = [one["name"] for one in data["table"]["released_as_is"] if one["name"] not in known]
+    if not others:
+        return []
+    return [
+        f"No intruder was given cells of {names(others)}: one who knows some of them as well may link more persons, "
+        "and a proof that is about other columns does not hold against her."
+    ]
+
+
+def _checks(data: Data) -> list[str]:
+    if data["checked"]:
+        return [
+            "The original was masked anew with the plan and the private record, and gave this release; its rows were "
+            "compared one by one."
+        ]
+    return [
+        "No private record was given: that this plan made the release, that the seed is long enough to be secret, and "
+        "what depends on both, was not checked."
+    ]
+
+
+def _publication(data: Data) -> list[str]:
+    if data["edition"] != "public":
+        return []
+    return [
+        "A proof is about the release alone. This edition adds rounded figures about all records together, from a "
+        "comparison with the original; they name nobody, but no proof covers them."
+    ]

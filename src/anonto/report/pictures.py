@@ -1,0 +1,135 @@
+"""What the report of an assessed release draws, as plain counts: how far cells moved, classes, levels, ontologies.
+
+Everything is counted once while the two tables are at hand; afterwards no cell of them is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.report.levels import levels_between
+from anonto.table.attributes import NominalAttribute
+from anonto.table.records import distinct_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.table.comparison import ComparedColumn
+
+    Codes = NDArray[np.int32]
+
+MOVED_BINS = 20
+"""Distances from 0 to 1 are counted in so many bins; those beyond 1 are in the last."""
+CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
+"""Where the bins of class sizes begin."""
+
+
+def pictures_of(
+    columns: Mapping[str, ComparedColumn], steps: Sequence[Sequence[str]], known: Sequence[str]
+) -> dict[str, Any]:
+    """Everything that is drawn of two tables.
+
+    Args:
+        columns: The columns of both tables.
+        steps: The columns that each step masks.
+        known: Those by which records are put into classes: what an intruder may know.
+    """
+    classes = [columns[name] for name in known]
+    return {
+        "columns": {name: _column(columns[name]) for step in steps for name in step},
+        "unchanged_records": [_unchanged_records([columns[name] for name in step]) for step in steps],
+        "classes": {"columns": list(known), **_classes(classes)} if classes else None,
+        "ontologies": _ontologies(columns),
+    }
+
+
+def _unchanged_records(columns: Sequence[ComparedColumn]) -> int:
+    """Records whose cells in all these columns are the same as before."""
+    return int(np.count_nonzero(np.logical_and.reduce([one.original == one.masked for one in columns])))
+
+
+def class_bin(place: int) -> str:
+    """The name of a bin of class sizes."""
+    if place == len(CLASS_SIZES) - 1:
+        return f"{CLASS_SIZES[-1]} or more"
+    first, last = CLASS_SIZES[place], CLASS_SIZES[place + 1] - 1
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def moved_bin(place: int, n_bins: int = MOVED_BINS) -> str:
+    """The name of a bin of distances."""
+    if place == n_bins - 1:
+        return f"above {place / n_bins:.2f}"
+    return f"{place / n_bins:.2f} – {(place + 1) / n_bins:.2f}"
+
+
+def _column(column: ComparedColumn) -> dict[str, Any]:
+    before, after = (
+        np.bincount(codes[codes >= 0], minlength=column.n_values) for codes in (column.original, column.masked)
+    )
+    moved = column.original != column.masked
+    distances = _distances(column, column.original[moved], column.masked[moved])
+    dealt = column.original[np.random.default_rng(0).permutation(column.original.size)]
+    at_random = _distances(column, column.original, dealt)
+    # A bin has its upper end: a cell that moved by 0.05 exactly is in the first.
+    bins = np.clip(np.ceil(distances * MOVED_BINS - 1e-9).astype(np.int64) - 1, 0, MOVED_BINS - 1)
+    return {
+        "changed": int(np.count_nonzero(moved)),
+        "missing": {"before": _n_missing(column.original), "after": _n_missing(column.masked)},
+        "moved": np.bincount(bins, minlength=MOVED_BINS).tolist(),
+        "median_moved": float(np.median(distances)) if distances.size else 0.0,
+        "rmse_at_random": float(np.sqrt(np.mean(at_random**2))) if at_random.size else 0.0,
+        "same_frequencies": bool(np.array_equal(before, after)),
+        "levels": levels_between(column.attribute, before, after),
+    }
+
+
+def _distances(column: ComparedColumn, before: Codes, after: Codes) -> NDArray[np.float64]:
+    """How far apart cells are that have a value before or after; one that gets a value, or loses it, moved by 1."""
+    both = (before >= 0) & (after >= 0)
+    out = np.ones(before.size)
+    if both.any():
+        out[both] = column.attribute.pair_distances(before[both], after[both])
+    return np.asarray(out[(before >= 0) | (after >= 0)])
+
+
+def _n_missing(codes: Codes) -> int:
+    return int(np.count_nonzero(codes < 0))
+
+
+def _classes(columns: Sequence[ComparedColumn]) -> dict[str, Any]:
+    """Records in classes of each size, before and after; and the distinct records of the original."""
+    found: dict[str, Any] = {}
+    for when, which in (("before", "original"), ("after", "masked")):
+        codes, number = distinct_rows([getattr(column, which) for column in columns])
+        sizes = np.bincount(number, minlength=codes.shape[0])
+        ends = [*CLASS_SIZES[1:], np.inf]
+        found[when] = [
+            int(sizes[(sizes >= first) & (sizes < end)].sum()) for first, end in zip(CLASS_SIZES, ends, strict=True)
+        ]
+        found[f"distinct_{when}"] = int(codes.shape[0])
+    return found
+
+
+def _ontologies(columns: Mapping[str, ComparedColumn]) -> list[dict[str, Any]]:
+    """The ontologies of all columns, each once, by the hash of their content."""
+    found: dict[str, dict[str, Any]] = {}
+    for column in columns.values():
+        for part in getattr(column.attribute, "parts", (column.attribute,)):
+            if isinstance(part, NominalAttribute):
+                told = part.space.provenance
+                found.setdefault(
+                    f"{told.sha256} {told.source}",
+                    {
+                        "name": told.source,
+                        "format": told.format,
+                        "version": told.version,
+                        "concepts": len(part.space),
+                        "sha256": told.sha256,
+                    },
+                )
+    return list(found.values())

@@ -1,0 +1,222 @@
+"""The verdict of a report: three sentences, each written from the numbers, and the findings of the public edition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonto.errors import listed
+from anonto.report.attacks import is_linkage
+from anonto.report.counts import SMALLEST_SHOWN
+from anonto.report.editions import percent
+from anonto.report.words import guarantee_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    Data = Mapping[str, Any]
+
+DOES = {
+    "distance-linkage": "takes the record nearest in meaning",
+    "global-linkage": "matches everybody at once",
+    "method-aware-linkage": "leaves out what the method cannot have made",
+    "likelihood-linkage": "takes the most probable record",
+    "composition": "compares two releases",
+}
+
+
+def verdict(data: Data) -> dict[str, str]:
+    """What the worst intruder reaches, what the analyst keeps, what is proved and what to do next."""
+    return {"risk": _risk(data), "utility": _utility(data), "guarantee": _guarantee(data)}
+
+
+def worst_attack(attacks: Iterable[Data]) -> Data | None:
+    """The linkage that reached most, also where only a bound of it is shown."""
+    return max((one for one in attacks if is_linkage(one["attack"])), key=_reached, default=None)
+
+
+def _reached(row: Data) -> float:
+    """The rate, or the bound that is shown in its place."""
+    if row["rate"] is not None:
+        return float(row["rate"])
+    if row["high"] is None:
+        return 0.0 if row["low"] is None else 1.0
+    return float(SMALLEST_SHOWN / row["n"])
+
+
+# ------------------------------------------------------------------------------------------------ risk
+
+
+def _risk(data: Data) -> str:
+    if not data["table"]["records"]:
+        return "Nobody could be attacked: the release has no records."
+    worst = worst_attack(data["attacks"])
+    if worst is None:
+        return "No linkage was tried: the plan names no column by which an intruder could know a person."
+    known, does = names(worst["columns"]), DOES.get(worst["attack"], f"uses {worst['attack']}")
+    if worst["rate"] is None and worst["low"] is None and worst["high"] is None:
+        return f"Too few persons were attacked to publish how many the worst intruder, who knows {known}, links."
+    return (
+        f"The worst intruder tried, who knows {known} and {does}, links {worst['shown']} of the persons to their "
+        f"released record{_interval(worst)}; {_against_chance(worst)}{_against_k(worst)}."
+    )
+
+
+def _interval(row: Data) -> str:
+    if row["low"] is None or row["high"] is None:
+        return ""
+    return f" (95 % interval {percent(row['low'])} to {percent(row['high'])})"
+
+
+def _against_chance(row: Data) -> str:
+    chance = percent(row["baseline"])
+    if row["low"] is None or row["low"] <= row["baseline"]:
+        return f"that cannot be told from blind guessing, which links {chance}"
+    times = row["rate"] / row["baseline"] if row["baseline"] and row["rate"] is not None else 0.0
+    if times >= 2:
+        return f"that is {times:,.0f} times what blind guessing links ({chance})"
+    return f"blind guessing links {chance}"
+
+
+def _against_k(row: Data) -> str:
+    beyond, limit = row["beyond_k"], row["one_in_k"]
+    if beyond is None:
+        return ""
+    if limit is None:
+        return ", and the rate is above 1 in k (k is not published)" if beyond == "above" else ""
+    words = {"above": "is above", "below": "is below", "equal": "cannot be told from"}
+    more = ", so k does not bound the risk here" if beyond == "above" else ""
+    return f", and the rate {words[beyond]} 1/k = {100 * limit:.3g} %{more}"
+
+
+# ------------------------------------------------------------------------------------------------ utility
+
+
+def _utility(data: Data) -> str:
+    columns, pairs = data["columns"], data["pairs"]
+    if not columns:
+        return "No column was masked, so the analyst keeps everything."
+    if not data["table"]["records"]:
+        return "There is nothing to analyse."
+    kept = [_frequencies(columns)]
+    if pairs:
+        kept.append(_dependence(pairs))
+    sentence = f"The analyst keeps {', and '.join(kept)}"
+    told = data["whole_table"].get("prediction")
+    if told and "masked" in told:
+        sentence += (
+            f"; a model that predicts {told['column']} reaches {told['masked']:.2f} where the original gives "
+            f"{told['original']:.2f} and guessing {told['blind']:.2f}"
+        )
+    return f"{sentence}."
+
+
+def _frequencies(columns: Sequence[Data]) -> str:
+    moved = [one for one in columns if not one["same_frequencies"]]
+    if not moved:
+        return "the exact frequency of every value of the masked columns"
+    worst = max(moved, key=lambda one: one["hellinger"])
+    how = f"moved by a Hellinger distance of {worst['hellinger']:.2f} at most ({worst['name']})"
+    if len(moved) == len(columns):
+        return f"frequencies that {how}"
+    return (
+        f"the exact frequencies of {len(columns) - len(moved)} of {len(columns)} masked columns and others that {how}"
+    )
+
+
+def _dependence(pairs: Sequence[Data]) -> str:
+    changes = [abs(one["change"]) for one in pairs]
+    if max(changes) < 5e-4:
+        return "distance correlations that did not change"
+    worst = pairs[changes.index(max(changes))]
+    both = worst["distance_correlation"]
+    most = f"{' × '.join(worst['columns'])}, from {both['original']:.2f} to {both['masked']:.2f}"
+    if len(pairs) == 1:
+        return f"a distance correlation that went {most.partition(', ')[2]} ({' × '.join(worst['columns'])})"
+    mean = sum(changes) / len(changes)
+    return f"distance correlations that changed by {mean:.3f} on average and by {max(changes):.3f} at most ({most})"
+
+
+# ------------------------------------------------------------------------------------------------ guarantee
+
+
+def _guarantee(data: Data) -> str:
+    return f"{_proved(data)}; {_next(data)}."
+
+
+def _proved(data: Data) -> str:
+    steps = data["steps"]
+    if not steps:
+        return "Nothing was masked, so nothing is proved"
+    proved = [one for one in steps if one["guarantee"]["proved"]]
+    others = [one for one in steps if not one["guarantee"]["proved"]]
+    methods = listed(dict.fromkeys(one["method"] for one in others))
+    if not proved:
+        return f"Nothing is proved of this release ({methods}), so the rates measured here are all that is known"
+    kinds = listed(dict.fromkeys(guarantee_name(one["guarantee"]) for one in proved))
+    unchecked = "" if data["checked"] else " and if the release was made by this plan, which was not checked"
+    two = any(one["attack"] == "composition" for one in data["attacks"])
+    twice = ", which are those of a single release, while there are two" if two else ""
+    said = f"Proved is {kinds}, on the conditions below{twice}{unchecked}"
+    return f"{said}; nothing is proved of the other steps ({methods})" if others else said
+
+
+def _next(data: Data) -> str:
+    """What to do next; to the public, what the figures are worth."""
+    return _for_readers(data) if data["edition"] == "public" else _for_owners(data)
+
+
+def _for_readers(data: Data) -> str:
+    if data["findings"]:
+        return "that an attack surely links more than 1 in k is a known weakness of this release"
+    unmasked = _unmasked(data)
+    if unmasked:
+        return f"{names(unmasked)} could help to identify a person too, and left as they were"
+    if data["steps"] and all(one["guarantee"]["proved"] for one in data["steps"]):
+        return "the proof holds as long as these conditions do"
+    return "a cleverer intruder may reach more"
+
+
+def _unmasked(data: Data) -> list[str]:
+    return [one["name"] for one in data["table"]["released_as_is"] if one["role"] == "quasi-identifier"]
+
+
+def _for_owners(data: Data) -> str:
+    unmasked = _unmasked(data)
+    if data["findings"]:
+        return (
+            "do not release it as it is: take a larger k, or a method with a proof over all these columns, and assess "
+            "again"
+        )
+    if unmasked:
+        return f"mask or drop {names(unmasked)} before you release it, and assess again"
+    worst = worst_attack(data["attacks"])
+    if worst is None or not data["table"]["records"]:
+        return "name the columns by which a person could be known, and assess again"
+    if all(one["guarantee"]["proved"] for one in data["steps"]):
+        return f"before you release it, see that these conditions hold and that {worst['shown']} is a risk you accept"
+    return (
+        f"before you release it, decide whether {worst['shown']} is a risk you accept, and compare other plans on a "
+        "map of risk and utility"
+    )
+
+
+def public_findings(attacks: Sequence[Data]) -> list[str]:
+    """What must not be overlooked, in the numbers that may be published."""
+    found = []
+    for one in attacks:
+        if one["beyond_k"] != "above" or not is_linkage(one["attack"]):
+            continue
+        than = "1 in k (k is not published)" if one["one_in_k"] is None else f"1/k = {100 * one['one_in_k']:.3g} %"
+        found.append(
+            f"Knowing {names(one['columns'])}, {one['attack']} links {one['shown']} of the persons{_interval(one)}: "
+            f"more than {than}."
+        )
+    return found
+
+
+def names(columns: Iterable[str]) -> str:
+    """'a, b and c': names of columns in a sentence."""
+    all_names = list(columns)
+    if len(all_names) > 8:
+        return listed(all_names, 7)
+    return " and ".join([", ".join(all_names[:-1]), all_names[-1]] if len(all_names) > 1 else all_names)

@@ -1,0 +1,425 @@
+"""The report of an assessed release: what it says, and what its public edition keeps back."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from dataclasses import fields
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto.errors import MapPointsError
+from anonto.methods.registry import METHODS
+from anonto.report.assessed import TELL_THE_WIDTH, assessed_data
+from anonto.report.assessed_page import assessed_html
+from anonto.report.counts import SMALLEST_SHOWN
+from anonto.report.editions import EDITIONS, PUBLISHED
+
+if TYPE_CHECKING:
+    from anonto.assessment import Assessment
+
+    Written = dict[tuple[str, str], tuple[dict[str, Any], str]]
+
+DOCS = Path(__file__).parents[3] / "docs"
+SEED = 0xC0FFEE_0DDBA11_5EED_5EED_1234567890
+ODD = "<script>alert('x')</script> & “x” 🤧"
+SECRET_CELLS = ("zq-north", "zq-south", "zq-rare", "flu", "measles", "fracture", "burn")
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "random-swap": {},
+    "frequency-swap": {"k": 37},
+    "rank-swap-fixed": {"k": 37},
+    "rank-swap": {"percent": 7.413},
+    "rank-swap-joint": {"k": 37},
+    "group-swap": {"k": 7},
+    "equi-depth-swap": {"k": 37},
+    "equi-width-swap": {"width": [2, 7.413]},
+    "invariant-swap": {"rate": 0.7413, "k": 37},
+    "microaggregate": {"k": 7},
+    "semantic-noise": {"noise_level": 0.7413},
+    "semantic-noise-joint": {"noise_level": 0.7413},
+    "taxonomy-exponential": {"epsilon": 3.7413},
+}
+MASKED = {
+    "equi-width-swap": ["illness", "age"],
+    "semantic-noise": ["illness"],
+    "semantic-noise-joint": ["illness", "age"],
+    "taxonomy-exponential": ["illness"],
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    n = 300
+    illnesses: list[str | None] = rng.choice(
+        ["flu", "measles", "burn", "fracture"], n, p=[0.5, 0.3, 0.16, 0.04]
+    ).tolist()
+    illnesses[3] = illnesses[11] = illnesses[200] = None
+    towns = rng.choice(["zq-north", "zq-south"], n).tolist()
+    towns[7] = towns[31] = "zq-rare"
+    return pl.DataFrame(
+        {
+            "person": [f"person {i}" for i in range(n)],
+            "illness": illnesses,
+            "age": rng.integers(20, 80, n),
+            ODD: towns,
+            "stay": rng.integers(1, 30, n),
+        }
+    )
+
+
+def plan_of(method: str) -> dict[str, Any]:
+    columns = MASKED.get(method, ["illness", "age", ODD])
+    return {
+        "columns": {
+            "person": {"role": "identifier"},
+            "illness": {"ontology": "illnesses", "missing": "drop" if method == "microaggregate" else "keep"},
+            "age": {"kind": "numeric"},
+            ODD: {},
+            "stay": {"kind": "numeric", "role": "confidential"},
+        },
+        "steps": [{"method": method, "columns": columns, **PARAMETERS[method]}],
+    }
+
+
+@pytest.fixture(scope="module")
+def assessed(table: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Assessment]:
+    """One release of every method, attacked with its private record."""
+    found = {}
+    folder = tmp_path_factory.mktemp("secret-folder")
+    for method in METHODS:
+        plan = plan_of(method)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", anonto.AnontoWarning)
+            anonto.mask(table, plan, seed=SEED).save(folder / f"{method}.parquet")
+            found[method] = anonto.assess(
+                table, folder / f"{method}.parquet", plan, private=folder / f"{method}.parquet.private.json"
+            )
+    return found
+
+
+@pytest.fixture(scope="module")
+def written(assessed: dict[str, Assessment]) -> Written:
+    """Both editions of every method: the data, and the page."""
+    data = {
+        (method, edition): assessed_data(found, edition) for method, found in assessed.items() for edition in EDITIONS
+    }
+    return {which: (one, assessed_html(one)) for which, one in data.items()}
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft202012Validator:
+    schema = json.loads(files("anonto.report").joinpath("schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def leaves(part: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    if isinstance(part, dict):
+        return [leaf for key, value in part.items() for leaf in leaves(value, (*path, key))]
+    if isinstance(part, list):
+        return [leaf for value in part for leaf in leaves(value, path)]
+    return [(path, part)]
+
+
+# ------------------------------------------------------------------------------------------------ both editions
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_the_report_fits_its_schema(
+    assessed: dict[str, Assessment],
+    validator: jsonschema.Draft202012Validator,
+    tmp_path: Path,
+    method: str,
+    edition: str,
+) -> None:
+    assessed[method].to_json(tmp_path / "report.json", edition=edition)
+    validator.validate(json.loads((tmp_path / "report.json").read_text(encoding="utf-8")))
+
+
+def test_the_schema_refuses_what_the_public_edition_must_not_have(
+    assessed: dict[str, Assessment], validator: jsonschema.Draft202012Validator
+) -> None:
+    inside = assessed_data(assessed["rank-swap-joint"])
+    assert validator.is_valid(json.loads(json.dumps(inside)))
+    assert not validator.is_valid({**json.loads(json.dumps(inside)), "edition": "public"})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_seed_the_folder_and_the_cells_are_in_no_edition(written: Written, method: str) -> None:
+    for edition in EDITIONS:
+        data, page = written[method, edition]
+        for text in (json.dumps(data, ensure_ascii=False), page):
+            assert str(SEED) not in text
+            assert f"{SEED:x}" not in text.lower()
+            for secret in ("secret-folder", "person 1", *SECRET_CELLS[:3]):
+                assert secret not in text
+        assert "<script>" not in page
+
+
+def test_the_report_is_the_same_each_time_and_says_which_edition_it_is(
+    assessed: dict[str, Assessment], written: Written, tmp_path: Path
+) -> None:
+    found = assessed["group-swap"]
+    for edition in EDITIONS:
+        found.to_html(tmp_path / "report.html", edition=edition)
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert page == written["group-swap", edition][1]
+        assert f"{edition.capitalize()} edition" in page
+    with pytest.raises(anonto.InputError, match="exists already"):
+        found.to_html(tmp_path / "report.html", force=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    with pytest.raises(anonto.InputError, match="internal, public"):
+        assessed_data(found, "pubic")
+
+
+def test_every_key_of_the_data_is_described(assessed: dict[str, Assessment]) -> None:
+    page = (DOCS / "reference" / "report-schema.md").read_text(encoding="utf-8")
+    assert [key for key in assessed_data(assessed["group-swap"]) if f"| `{key}` |" not in page] == []
+
+
+# ------------------------------------------------------------------------------------------------ the public edition
+
+
+@pytest.mark.parametrize("method", PUBLISHED)
+def test_what_is_published_of_a_method_is_documented(method: str) -> None:
+    page = (DOCS / "how-to" / "read-the-report.md").read_text(encoding="utf-8")
+    row = re.search(rf"^\| [^|]*`{method}`[^|]*\|([^|]*)\|", page, re.MULTILINE)
+    assert row is not None
+    assert re.findall(r"`(\w+)`", row[1]) == list(PUBLISHED[method])
+
+
+def test_every_method_and_only_its_parameters_have_a_decision() -> None:
+    assert set(PUBLISHED) == set(METHODS)
+    for method, names in PUBLISHED.items():
+        assert set(names) <= {field.name for field in fields(METHODS[method])}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_parameter_that_is_kept_back_is_in_the_public_edition(written: Written, method: str) -> None:
+    data, page = written[method, "public"]
+    texts = [json.dumps(data, ensure_ascii=False), page]
+    step = data["steps"][0]
+    hidden = {name: value for name, value in plan_of(method)["steps"][0].items() if name not in {"method", "columns"}}
+    for name in PUBLISHED[method]:
+        hidden.pop(name, None)
+    assert set(hidden) <= set(step["kept_back"])
+    for name, value in hidden.items():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, float):
+                assert all(str(each) not in text for text in texts)
+            if name == "k":
+                assert all(not re.search(rf"k = {each}\b|1 in {each}\b|1/k = ", text) for text in texts)
+                assert all(value not in (each, 1 / each) for _, value in leaves(data) if not isinstance(value, bool))
+    if hidden:
+        assert "plan_sha256" not in data["provenance"]
+        assert all(one["one_in_k"] is None for one in data["attacks"]) or "k" in PUBLISHED[method]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_count_from_1_to_4_is_in_the_public_edition(assessed: dict[str, Assessment], method: str) -> None:
+    found = assessed[method]
+    data = assessed_data(found, "public")
+    counts = ("count", "before", "after", "cells", "dropped_records", "n")
+    assert not [
+        (path, value)
+        for path, value in leaves(data)
+        if path[-1] in counts and isinstance(value, int) and 0 < value < SMALLEST_SHOWN
+    ]
+    for row, one in zip(data["attacks"], found.risk, strict=True):
+        assert "details" not in row
+        hits = one.details.get("success", one.rate) * one.n
+        if 0 < hits < SMALLEST_SHOWN or 0 < one.n - hits < SMALLEST_SHOWN:
+            assert row["rate"] is None
+        assert row["n"] % 10 == 0
+        assert row["rate"] is None or row["rate"] == round(row["rate"], 3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_cell_is_in_the_public_edition(written: Written, method: str) -> None:
+    data, page = written[method, "public"]
+    words = set(re.findall(r"[\w-]+", f"{json.dumps(data, ensure_ascii=False)} {page}"))
+    assert words.isdisjoint(SECRET_CELLS)
+    assert all("losses" not in column for column in data["columns"])
+
+
+def test_frequencies_of_the_original_are_published_only_where_the_release_has_the_same(
+    assessed: dict[str, Assessment],
+) -> None:
+    def upper(method: str) -> dict[str, Any]:
+        column = next(one for one in assessed_data(assessed[method], "public")["columns"] if one["name"] == "illness")
+        level: dict[str, Any] = column["ontologies"][0]["levels"][0]
+        return level
+
+    assert [row["concept"] for row in upper("group-swap")["rows"]] == ["infection", "injury"]
+    assert upper("group-swap")["change"] == 0
+    assert upper("taxonomy-exponential")["rows"] == []
+    assert upper("taxonomy-exponential")["change"] > 0
+
+
+@pytest.mark.parametrize("method", TELL_THE_WIDTH)
+def test_distances_that_would_tell_a_width_are_kept_back(assessed: dict[str, Assessment], method: str) -> None:
+    assert all(column["moved"] is None for column in assessed_data(assessed[method], "public")["columns"])
+    assert all(column["moved"] is not None for column in assessed_data(assessed[method])["columns"])
+
+
+def test_a_small_table_publishes_no_rate(table: pl.DataFrame) -> None:
+    small = table.head(14)
+    plan = plan_of("group-swap")
+    found = anonto.assess(small, anonto.mask(small, plan, seed=SEED).table, plan)
+    data = assessed_data(found, "public")
+    assert all(one["rate"] is None and one["shown"] == "not shown" for one in data["attacks"])
+    assert data["verdict"]["risk"].startswith("Too few persons were attacked")
+    assert assessed_html(data)
+
+
+def test_the_hash_of_the_published_plan_ties_both_editions_together(assessed: dict[str, Assessment]) -> None:
+    origins = [assessed_data(assessed["rank-swap"], edition)["provenance"] for edition in EDITIONS]
+    assert origins[0]["published_plan_sha256"] == origins[1]["published_plan_sha256"]
+    assert origins[0]["plan_sha256"] != origins[0]["published_plan_sha256"]
+    assert [one["name"] for one in origins[0]["ontologies"]] == ["illnesses.csv"]
+
+
+# ------------------------------------------------------------------------------------------------ what it says
+
+
+def test_the_verdict_of_a_proof_and_of_none(assessed: dict[str, Assessment]) -> None:
+    grouped = assessed_data(assessed["group-swap"])["verdict"]
+    assert "1/k = 14.3 %" in grouped["risk"]
+    assert "the exact frequency of every value" in grouped["utility"]
+    assert grouped["guarantee"].startswith("Proved is probabilistic k-anonymity, k = 7")
+    noisy = assessed_data(assessed["semantic-noise"])["verdict"]
+    assert "1/k" not in noisy["risk"]
+    assert "Hellinger" in noisy["utility"]
+    assert noisy["guarantee"].startswith("Nothing is proved of this release (semantic-noise)")
+    assert "mask or drop age" in noisy["guarantee"]
+
+
+def test_a_release_beyond_1_in_k_is_called_so_in_both_editions(table: pl.DataFrame) -> None:
+    plan = plan_of("rank-swap-joint")
+    found = anonto.assess(table, table.drop("person"), plan)
+    assert found.findings
+    inside, outside = (assessed_data(found, edition) for edition in EDITIONS)
+    assert "the rate is above 1/k = 2.7 %" in inside["verdict"]["risk"]
+    assert "do not release it as it is" in inside["verdict"]["guarantee"]
+    assert inside["findings"] == list(found.findings)
+    assert "above 1 in k (k is not published)" in outside["verdict"]["risk"]
+    assert outside["findings"]
+    assert not any(re.search(r"\b37\b", sentence) for sentence in outside["findings"])
+    assert all(
+        sentence in assessed_html(inside).replace("\N{NO-BREAK SPACE}", " ")
+        for sentence in map(escaped, found.findings)
+    )
+
+
+def escaped(text: str) -> str:
+    import html
+
+    return html.escape(text)
+
+
+def test_the_rate_of_the_worst_is_compared_by_its_interval(assessed: dict[str, Assessment]) -> None:
+    for found in assessed.values():
+        for row, one in zip(assessed_data(found)["attacks"], found.risk, strict=True):
+            if row["beyond_k"] is not None:
+                expected = "above" if one.low > row["one_in_k"] else "below" if one.high < row["one_in_k"] else "equal"
+                assert row["beyond_k"] == expected
+
+
+def test_a_second_release_is_said_to_break_the_condition_of_one(table: pl.DataFrame) -> None:
+    plan = plan_of("group-swap")
+    first, second = (anonto.mask(table, plan, seed=SEED + more).table for more in (0, 1))
+    data = assessed_data(anonto.assess(table, first, plan, second=(second, plan)))
+    assert "while there are two" in data["verdict"]["guarantee"]
+    assert not any("composition" in sentence for sentence in data["limits"])
+
+
+@pytest.mark.parametrize("n", [0, 5])
+def test_a_plan_that_masks_nothing_and_an_empty_table_have_a_verdict(n: int) -> None:
+    rows = pl.DataFrame({"a": ["x"] * n, "b": list(range(n))}, schema={"a": pl.String, "b": pl.Int64})
+    with pytest.warns(anonto.AnontoWarning):
+        release = anonto.mask(rows, {}, seed=SEED)
+    found = anonto.assess(rows, release.table, {})
+    for edition in EDITIONS:
+        data = assessed_data(found, edition)
+        assert data["verdict"]["utility"] == "No column was masked, so the analyst keeps everything."
+        assert data["table"]["records"] == n
+        assert "No attack was tried" in assessed_html(data)
+
+
+def test_the_limits_name_what_was_not_tried_and_what_was_not_known(assessed: dict[str, Assessment]) -> None:
+    limits = " ".join(assessed_data(assessed["group-swap"])["limits"])
+    assert "composition" in limits
+    assert "No intruder was given cells of stay" in limits
+    assert "masked anew" in limits
+    assert "no proof covers them" in " ".join(assessed_data(assessed["group-swap"], "public")["limits"])
+
+
+def test_without_the_private_record_the_report_says_that_nothing_was_checked(table: pl.DataFrame) -> None:
+    plan = plan_of("invariant-swap")
+    with pytest.warns(anonto.AnontoWarning):
+        release = anonto.mask(table, plan, seed=SEED)
+    data = assessed_data(anonto.assess(table, release.table, plan))
+    assert not data["checked"]
+    assert not data["steps"][0]["guarantee"]["proved"]
+    assert any("No private record was given" in sentence for sentence in data["limits"])
+
+
+def test_a_quasi_identifier_outside_the_step_breaks_the_proof_also_without_the_record(table: pl.DataFrame) -> None:
+    plan = plan_of("group-swap")
+    plan["steps"][0]["columns"] = ["illness", "age"]
+    with pytest.warns(anonto.AnontoWarning):
+        release = anonto.mask(table, plan, seed=SEED)
+    data = assessed_data(anonto.assess(table, release.table, plan))
+    assert not data["steps"][0]["guarantee"]["proved"]
+    assert data["steps"][0]["guarantee"] == release.evidence["steps"][0]["guarantee"]
+
+
+# ------------------------------------------------------------------------------------------------ the map
+
+
+def test_without_a_sweep_the_map_has_this_release_and_the_table_unmasked(assessed: dict[str, Assessment]) -> None:
+    own, unmasked = assessed_data(assessed["group-swap"])["map"]["points"]
+    worst = assessed["group-swap"].worst
+    assert worst is not None
+    assert own["risk"] == worst.rate
+    assert 0 < own["utility"] < 1
+    assert unmasked["utility"] == 1
+    assert own["risk"] < unmasked["risk"] <= 1
+
+
+def test_the_table_itself_keeps_all_utility(table: pl.DataFrame) -> None:
+    found = anonto.assess(table, table.drop("person"), plan_of("group-swap"))
+    own, unmasked = assessed_data(found)["map"]["points"]
+    assert own["utility"] == pytest.approx(1, abs=0.02)
+    assert own["risk"] >= unmasked["risk"] * 0.9
+
+
+def test_plans_of_a_sweep_are_drawn_beside_the_release_and_published_without_their_parameters(
+    assessed: dict[str, Assessment],
+) -> None:
+    points = [
+        {"label": "rank-swap (k = 37)", "method": "rank-swap", "risk": 0.5, "utility": 0.95, "on_front": True},
+        {"label": "random-swap", "method": "random-swap", "risk": 0.001, "utility": 0.05, "on_front": True, "low": 0.0},
+    ]
+    inside = assessed_data(assessed["group-swap"], sweep={"points": points})["map"]
+    assert [one["label"] for one in inside["points"]] == ["rank-swap (k = 37)", "random-swap", "this release"]
+    assert inside["from_sweep"]
+    assert "rank-swap (k = 37)" in assessed_html(assessed_data(assessed["group-swap"], sweep=points))
+    outside = assessed_data(assessed["group-swap"], "public", sweep=points)["map"]
+    assert [one["label"] for one in outside["points"]] == ["rank-swap", "random-swap", "this release"]
+
+
+@pytest.mark.parametrize("wrong", [{"answer": 1}, "points", [1], [{"label": "a", "method": "b", "risk": "high"}]])
+def test_points_that_cannot_be_drawn_are_refused(assessed: dict[str, Assessment], wrong: Any) -> None:
+    with pytest.raises(MapPointsError):
+        assessed_data(assessed["group-swap"], sweep=wrong)
