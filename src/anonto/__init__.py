@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from anonto.ontology.catalogue import open_ontology as read_ontology
     from anonto.plan import Plan
     from anonto.release import Release
-    from anonto.run import mask
+    from anonto.run import mask, mask_file
     from anonto.streaming import Stream, stream
+    from anonto.sweeping import Sweep, sweep
     from anonto.table.match import Matches, match
     from anonto.taxonomy.distance import MEASURES
     from anonto.taxonomy.taxonomy import Taxonomy
+    from anonto.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -37,10 +39,15 @@ _HOMES = {
     "Release": ("anonto.release", "Release"),
     "Stream": ("anonto.streaming", "Stream"),
     "mask": ("anonto.run", "mask"),
+    "mask_file": ("anonto.run", "mask_file"),
     "match": ("anonto.table.match", "match"),
     "ontology_names": ("anonto.ontology.catalogue", "ontology_names"),
     "read_ontology": ("anonto.ontology.catalogue", "open_ontology"),
     "stream": ("anonto.streaming", "stream"),
+    "Sweep": ("anonto.sweeping", "Sweep"),
+    "sweep": ("anonto.sweeping", "sweep"),
+    "Verification": ("anonto.verification", "Verification"),
+    "verify": ("anonto.verification", "verify"),
 }
 
 __all__ = [
@@ -53,14 +60,19 @@ __all__ = [
     "Plan",
     "Release",
     "Stream",
+    "Sweep",
     "Taxonomy",
+    "Verification",
     "assess",
     "mask",
+    "mask_file",
     "match",
     "ontology_names",
     "read_ontology",
     "stats",
     "stream",
+    "sweep",
+    "verify",
 ]
 
 

@@ -1,0 +1,106 @@
+"""``anonto verify``: a person looks for her own record in a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anonto.cli.ontology import JsonOption
+from anonto.cli.show import show_facts, show_json, show_table, working
+
+if TYPE_CHECKING:
+    from anonto.verification import Verification
+
+
+def verify(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="[RECORD] RELEASE", help="Your own record, a table of one row, and the released table."),
+    ],
+    *,
+    plan: Annotated[Path, typer.Option("--plan", "-p", help="The plan that the release was masked with.")],
+    cells: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A cell of your record as column=value, instead of a file; may be repeated."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Look for your own record in a release: how many released records could be yours, and how near they come.
+
+    Needs nothing but your record, the release and its plan; no original and no private record.
+
+    Example: `anonto verify masked.csv --plan plan.toml --set principal_dx=I10 --set age=57`
+    """
+    from anonto.verification import verify as verify_record
+
+    record, release = _inputs(files, cells or [])
+    with working("Looking for your record"):
+        found = verify_record(record, release, plan)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        _show(found)
+
+
+def _inputs(files: list[Path], cells: list[str]) -> tuple[Any, Path]:
+    """The record, from a file, from words, or a file with some cells set by words; and the release."""
+    from anonto.errors import ParameterError
+
+    most = 2
+    if len(files) > most or (len(files) < most and not cells):
+        needed = "two: your record and the release; or the release alone with --set for each column of your record"
+        raise ParameterError("The number of files", needed, len(files))
+    given = _cells(cells)
+    if not given:
+        return files[0], files[-1]
+    if len(files) < most:
+        return given, files[-1]
+    return _with_cells(files[0], given), files[-1]
+
+
+def _cells(words: list[str]) -> dict[str, str | None]:
+    from anonto.errors import NotASettingError
+
+    cells: dict[str, str | None] = {}
+    for place, word in enumerate(words, start=1):
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise NotASettingError(place)
+        cells[name] = value or None
+    return cells
+
+
+def _with_cells(file: Path, cells: dict[str, str | None]) -> Any:
+    import polars as pl
+
+    from anonto.errors import NotOneRecordError
+    from anonto.table.reading import read_table
+
+    frame = read_table(file).frame
+    if frame.height != 1:
+        raise NotOneRecordError(frame.height)
+    return frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in cells.items())
+
+
+def _show(found: Verification) -> None:
+    typer.secho("Your record in the release", bold=True)
+    for sentence in found.sentences:
+        typer.echo(f"  {sentence}")
+    show_table(
+        ["method", "columns", "could be yours", "how it was found"],
+        [
+            [
+                step["method"],
+                ", ".join(step["columns"]),
+                "not told" if step["candidates"] is None else f"{step['candidates']:,}",
+                step["how"],
+            ]
+            for step in found.steps
+        ],
+    )
+    show_facts(
+        "Released records near yours in meaning",
+        [("equal", f"{found.equal:,}"), *((f"within {distance:g}", f"{n:,}") for distance, n in found.within.items())],
+    )

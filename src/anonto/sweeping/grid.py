@@ -1,0 +1,154 @@
+"""Which plans are tried: every method that is registered with a few values of what it depends on, or what is asked for.
+
+A grid is ``{method: {parameter: [values]}}``, every combination of the values, or a list of steps as in a plan without
+their columns; an entry of the list may itself be a list of steps that are applied together. A grid file is TOML of
+either shape, the list under ``steps``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anonto.errors import EncodingError, InputError, NothingToMaskError, ParameterError, TomlError
+from anonto.methods.registry import METHODS, method_of, parameters_of
+from anonto.ontology.source import kind_of_path, opened
+from anonto.plan import Plan, Step
+
+if TYPE_CHECKING:
+    import os
+
+    Steps = tuple[Step, ...]
+    Grid = Mapping[str, Mapping[str, Any]] | Sequence[Any]
+
+GROUP_SIZES = (5, 10, 20, 30, 50, 100)
+BIN_SIZES = (5, 20, 100)
+PERCENTS = (1.0, 5.0, 20.0)
+"""Of the records, for methods that need wide windows before an intruder loses a person."""
+NOISE_LEVELS = (0.25, 1.0, 4.0)
+EPSILONS = (2.0, 8.0, 20.0)
+RATES = (0.5, 1.0)
+BINS = (4, 10, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A plan that could not be tried, and why."""
+
+    label: str
+    reason: str
+
+    def to_dict(self) -> dict[str, str]:
+        """As plain data."""
+        return {"label": self.label, "reason": self.reason}
+
+
+def default_grid(n_records: int) -> dict[str, dict[str, list[Any]]]:
+    """For every registered method some values of its parameters, for a table of this size."""
+    windows = sorted({max(1, round(percent * n_records / 100)) for percent in PERCENTS})
+    sizes, depths = _fitting(GROUP_SIZES, n_records), _fitting(BIN_SIZES, n_records)
+    known: dict[str, dict[str, list[Any]]] = {
+        "random-swap": {},
+        "frequency-swap": {"k": windows},
+        "rank-swap-fixed": {"percent": list(PERCENTS)},
+        "rank-swap": {"percent": list(PERCENTS)},
+        "rank-swap-joint": {"k": _fitting((10, 30, 100, 300), n_records)},
+        "group-swap": {"k": sizes},
+        "equi-depth-swap": {"k": depths},
+        "equi-width-swap": {"bins": list(BINS)},
+        "invariant-swap": {"rate": list(RATES), "k": depths[1:] or depths},
+        "microaggregate": {"k": sizes},
+        "semantic-noise": {"noise_level": list(NOISE_LEVELS)},
+        "semantic-noise-joint": {"noise_level": list(NOISE_LEVELS)},
+        "taxonomy-exponential": {"epsilon": list(EPSILONS)},
+    }
+    return {method: known.get(method, {}) for method in METHODS}
+
+
+def _fitting(sizes: Sequence[int], n_records: int) -> list[int]:
+    """The sizes of which the table holds two groups; in a small table half of it."""
+    return [size for size in sizes if 2 * size <= n_records] or [max(1, n_records // 2)]
+
+
+def masked_columns(plan: Plan) -> tuple[str, ...]:
+    """What every plan of the grid masks: the columns of the plan's steps, or else all quasi-identifiers."""
+    quasi = tuple(name for name, one in plan.columns.items() if one.role == "quasi-identifier")
+    columns = plan.masked or quasi
+    if not columns:
+        raise NothingToMaskError
+    return columns
+
+
+def plans_to_try(plan: Plan, grid: Grid | None, n_records: int) -> tuple[list[Plan], list[Skipped]]:
+    """The plans of a grid, each once, the plan's own steps first; and what of the default grid cannot be made."""
+    columns = masked_columns(plan)
+    skipped: list[Skipped] = []
+    if grid is None:
+        found = []
+        for name, values in default_grid(n_records).items():
+            try:
+                found += _combinations(name, values, columns)
+            except InputError as error:
+                skipped.append(Skipped(name, str(error)))
+    elif isinstance(grid, Mapping):
+        found = [steps for name, values in grid.items() for steps in _combinations(name, values, columns)]
+    elif isinstance(grid, Sequence) and not isinstance(grid, str):
+        found = [_steps(entry, columns) for entry in grid]
+    else:
+        raise ParameterError("grid", "a table of methods with lists of values, or a list of steps", type(grid).__name__)
+    all_steps = [plan.steps, *found] if plan.steps else found
+    made = [Plan(plan.columns, steps, plan.table, plan.folder) for steps in dict.fromkeys(all_steps)]
+    for one in made:
+        one.check()
+    return made, skipped
+
+
+def _combinations(name: str, values: Any, columns: tuple[str, ...]) -> list[Steps]:
+    if not isinstance(values, Mapping):
+        raise ParameterError(f"{name} in the grid", "a table of parameters with lists of values", "something else")
+    choices = [one if isinstance(one, list | tuple) else [one] for one in values.values()]
+    return [(Step(method_of(name, dict(zip(values, chosen, strict=True))), columns),) for chosen in product(*choices)]
+
+
+def _steps(entry: Any, columns: tuple[str, ...]) -> Steps:
+    """The steps of an entry of a list; one alone masks all columns unless it says otherwise."""
+    entries = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
+    if not entries or not all(isinstance(one, Mapping) and "method" in one for one in entries):
+        raise ParameterError("An entry of the grid", "a step with a method, or a list of such steps", "something else")
+    given = [{"columns": list(columns), **one} for one in entries]
+    return Plan.from_dict({"steps": given}).steps
+
+
+def read_grid(path: str | os.PathLike[str]) -> Grid:
+    """A grid from a TOML file."""
+    file = Path(path)
+    if kind_of_path(path) == "folder":
+        raise TomlError(str(path), "it is a folder")
+    with opened(file) as stream:
+        content = stream.read()
+    try:
+        given = tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise EncodingError(file.name, content[: error.start].count(b"\n") + 1) from None
+    except tomllib.TOMLDecodeError as error:
+        raise TomlError(file.name, str(error)) from None
+    return given["steps"] if isinstance(given.get("steps"), list) else given
+
+
+def label_of(steps: Sequence[Step]) -> str:
+    """'group-swap (k = 10)': what distinguishes a plan from others, in a few words."""
+    return " + ".join(_label(step) for step in steps)
+
+
+def _label(step: Step) -> str:
+    assumed = {one.name: one.default for one in fields(step.method) if one.default is not MISSING}  # type: ignore[arg-type]
+    told = [
+        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
+        for name, value in parameters_of(step.method).items()
+        if name not in assumed or assumed[name] != value
+    ]
+    return f"{step.method.name} ({', '.join(told)})" if told else step.method.name

@@ -1,0 +1,116 @@
+"""One number for what an analyst keeps, and the four losses that it is made of.
+
+Each loss is 0 for the original table and 1 for everything lost:
+
+- ``moved``: how far the cells moved (RMSE), divided by how far they move when every masked column is swapped at random,
+  on average over the columns;
+- ``distribution``: how far the frequencies of a column moved: Hellinger's distance of nominal values; of numbers and
+  ranks the shift of the mean or the change of the standard deviation, whichever is larger, in standard deviations;
+- ``dependence``: how much the distance correlations changed, divided by how much they change when every masked column
+  is swapped at random, over all pairs with a masked column;
+- ``told_apart``: how well a model tells released records from original ones: the propensity score's mean squared error
+  between that of random labels (0) and 1/4 (1).
+
+The utility is 1 less their mean: 1 for the original, about 0 for a table of which nothing is left. They weigh the same
+because nobody knows what the table will be used for; who does, looks at the loss that matters. A loss that cannot be
+measured (dependence where the columns have none, a model of a few records) is left out of the mean.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.methods.registry import method_of
+from anonto.plan import Plan, Step
+from anonto.run import mask
+from anonto.table.comparison import compared_column
+from anonto.utility.columns import column_losses
+from anonto.utility.pairs import pair_losses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from anonto.table.prepare import Opener
+
+LOSSES = ("moved", "distribution", "dependence", "told_apart")
+LEAST_DEPENDENCE = 0.01
+"""Where swapping at random changes the distance correlations by less than this on average, there is none to lose."""
+ALL_TOLD_APART = 0.25
+NO_SECRET = 1 << 127
+"""The seed of a table that is thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtRandom:
+    """What is lost when every masked column is swapped at random."""
+
+    rmse: Mapping[str, float]
+    correlation_change: float
+    """The mean absolute change of the distance correlations; 0 where there is no pair."""
+
+
+def lost_at_random(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_once: Opener) -> AtRandom:
+    """Swap the masked columns at random and measure; what masking refuses is refused here."""
+    step = Step(method_of("random-swap", {}), masked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        release = mask(frame, Plan(plan.columns, (step,)), seed=NO_SECRET)
+    before = frame if release.rows is None else frame[release.rows]
+    columns = [
+        compared_column(name, before[name], release.table[name], plan.description(name), open_once)
+        for name in frame.columns
+        if name in masked or plan.description(name).role != "other"
+    ]
+    pairs = pair_losses(columns, np.random.default_rng(0)) if len(columns) > 1 else []
+    return AtRandom(
+        {one.name: column_losses(one)["rmse"] for one in columns if one.name in masked},
+        _correlation_change(pairs, masked),
+    )
+
+
+def utility_of(measured: Mapping[str, Any], at_random: AtRandom, masked: Sequence[str]) -> dict[str, float | None]:
+    """The utility and its losses, from the utility part of an assessment."""
+    columns: Mapping[str, Mapping[str, Any]] = measured["columns"]
+    moved = [
+        min(1.0, one["rmse"] / at_random.rmse[name]) for name, one in columns.items() if at_random.rmse.get(name, 0.0)
+    ]
+    losses: dict[str, float | None] = {
+        "moved": _mean(moved),
+        "distribution": _mean([_distribution_loss(one) for one in columns.values()]),
+        "dependence": None,
+        "told_apart": None,
+    }
+    if at_random.correlation_change >= LEAST_DEPENDENCE:
+        change = _correlation_change(measured["pairs"], masked)
+        losses["dependence"] = min(1.0, change / at_random.correlation_change)
+    table = measured["table"]
+    if "pmse" in table:
+        blind = table["pmse_at_random"]
+        losses["told_apart"] = min(1.0, max(0.0, (table["pmse"] - blind) / (ALL_TOLD_APART - blind)))
+    known = [loss for loss in losses.values() if loss is not None]
+    return {"utility": 1.0 - (_mean(known) or 0.0), **losses}
+
+
+def _distribution_loss(column: Mapping[str, Any]) -> float:
+    if "standard_deviation" not in column:
+        return float(column["hellinger"])
+    spread, mean = column["standard_deviation"], column["mean"]
+    if not spread["original"]:
+        return float(column["hellinger"])
+    shift = abs(mean["masked"] - mean["original"]) / spread["original"]
+    return float(min(1.0, max(shift, abs(spread["masked"] / spread["original"] - 1.0))))
+
+
+def _correlation_change(pairs: Sequence[Mapping[str, Any]], masked: Sequence[str]) -> float:
+    both = [one["distance_correlation"] for one in pairs if set(masked) & set(one["columns"])]
+    return _mean([abs(one["masked"] - one["original"]) for one in both]) or 0.0
+
+
+def _mean(numbers: Sequence[float]) -> float | None:
+    return float(np.mean(numbers)) if numbers else None

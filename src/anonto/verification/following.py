@@ -1,0 +1,163 @@
+"""What a method could have done with a person's record, as far as the release alone tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.errors import listed
+from anonto.methods.guarantee import Setting
+from anonto.table.prepare import encode_described, prepare, with_missing_as_value
+from anonto.table.records import distinct_records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.methods.reach import Partition
+    from anonto.plan import Plan, Step
+    from anonto.table.description import ColumnDescription
+    from anonto.table.door import Door
+    from anonto.table.prepare import Opener
+    from anonto.verification.looking import LookedAt
+
+    Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Followed:
+    """A step and the released rows that it could have put in her place; None where the release does not tell."""
+
+    step: Step
+    rows: Bools | None
+    how: str
+    at_least: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "method": self.step.method.name,
+            "columns": list(self.step.columns),
+            "candidates": number_of(self.rows),
+            "how": self.how,
+        }
+
+
+BY_VALUES = "column by column: values that the method could have put in place of yours, from the published frequencies"
+BY_GROUPS = "records that the method could have exchanged with yours: its groups follow from the released records"
+IN_A_GROUP = "your record is in a group of {k} or more; which they are, the release does not show"
+NOT_TOLD = "what the method could have done depends on all original records, which the release does not show"
+ANYTHING = "the method draws values anew, so every released record could be yours; some are more likely than others"
+
+
+def followed(step: Step, looked: Mapping[str, LookedAt], released: Door, plan: Plan, open_once: Opener) -> Followed:
+    """The released rows that a step could have put in the place of a person's."""
+    method = step.method
+    if not hasattr(method, "reach"):
+        if getattr(method, "makes_equal", False):
+            return Followed(step, None, IN_A_GROUP.format(k=method.k), _promised(step, len(released)))  # type: ignore[union-attr]
+        return Followed(step, np.ones(len(released), dtype=np.bool_), ANYTHING)
+    if not method.together:
+        rows = [_by_value(step, looked[name], released, plan, open_once) for name in step.columns]
+        return Followed(step, np.logical_and.reduce(rows), BY_VALUES)
+    if not _moves_whole_records(step):
+        promised = _promised(step, len(released))
+        return Followed(step, None, NOT_TOLD if promised is None else IN_A_GROUP.format(k=promised), promised)
+    return Followed(step, _by_group(step, looked, released, plan, open_once), BY_GROUPS)
+
+
+def why_no_promise(steps: Sequence[Followed], looked: Sequence[LookedAt], plan: Plan) -> str | None:
+    """Why groups of k records do not make k records that could be hers; None where they do, or there are no groups.
+
+    The groups of several steps are not the same, and a quasi-identifier that no step masks tells their members apart:
+    then fewer are left, and one at worst.
+    """
+    if not any(one.at_least is not None for one in steps):
+        return None
+    if len(steps) > 1:
+        return "the groups of several steps are not the same, and together they may leave you alone"
+    step = steps[0].step
+    named = dict.fromkeys([*plan.columns, *plan.masked])
+    left_out = tuple(
+        name for name in named if plan.description(name).role == "quasi-identifier" and name not in step.columns
+    )
+    unmatched = tuple(one.name for one in looked if one.has_unmatched)
+    if step.method.guarantee(Setting(left_out=left_out, unmatched=unmatched)).proved:
+        return None
+    if left_out:
+        return f"the step leaves out {listed(left_out)}, which may tell you from all others of your group"
+    if unmatched:
+        return f"cells of {listed(unmatched)} that have no concept stayed as they are"
+    return "a group of one record hides nobody"
+
+
+def keeps_values(step: Step) -> bool:
+    """Whether every value occurs as often after a step as before."""
+    return hasattr(step.method, "reach")
+
+
+def _moves_whole_records(step: Step) -> bool:
+    """Whether a swap leaves the records of its columns as they are, so that its groups follow from the release."""
+    return step.method.name in {"equi-depth-swap", "equi-width-swap", "invariant-swap"} or (
+        getattr(step.method, "move", "apart") == "together"
+    )
+
+
+def _promised(step: Step, n_records: int) -> int | None:
+    k = getattr(step.method, "k", None)
+    makes_groups = step.method.name == "group-swap" or getattr(step.method, "aggregate", None) == "centroid"
+    return min(int(k), n_records) if makes_groups and k is not None else None
+
+
+def _by_value(step: Step, looked: LookedAt, released: Door, plan: Plan, open_once: Opener) -> Bools:
+    """The rows whose value is within reach of hers; a cell that takes no part stayed where it was."""
+    if looked.compared.original[0] < 0 or not looked.occurs:
+        return looked.same_text
+    description = _tolerant(plan.description(looked.name))
+    encoded = encode_described(looked.name, released.series(looked.name), description)
+    prepared = prepare(looked.name, encoded, description, open_once)
+    codes = prepared.column.codes
+    own = np.unique(codes[looked.is_equal]).astype(np.int32)
+    partners = step.method.reach(prepared.attribute).partners(own).any(axis=0)  # type: ignore[union-attr]
+    return np.asarray(np.append(partners, False)[codes])
+
+
+def _by_group(step: Step, looked: Mapping[str, LookedAt], released: Door, plan: Plan, open_once: Opener) -> Bools:
+    """The rows whose record is in a group with one that reads like hers."""
+    like_hers: Bools = np.logical_and.reduce([looked[name].is_equal for name in step.columns])
+    if not like_hers.any():
+        return like_hers
+    attributes, codes = [], []
+    for name in step.columns:
+        description = _tolerant(plan.description(name))
+        encoded = encode_described(name, released.series(name), description)
+        prepared = prepare(name, encoded, description, open_once)
+        moves_missing = step.method.together and not step.method.by_row and step.method.moves_missing
+        attribute, own = (
+            with_missing_as_value(prepared, encoded) if moves_missing else (prepared.attribute, prepared.column.codes)
+        )
+        attributes.append(attribute)
+        codes.append(own)
+    records, record_of = distinct_records(step.columns, attributes, codes)
+    own_records = np.unique(record_of[like_hers])
+    partition: Partition = step.method.reach(records)  # type: ignore[union-attr]
+    is_own = np.zeros(records.counts.size, dtype=np.bool_)
+    is_own[own_records] = True
+    in_group = np.isin(partition.groups, np.unique(partition.groups[is_own[partition.members]]))
+    could_be = is_own.copy()
+    could_be[partition.members[in_group]] = True
+    return could_be[record_of]
+
+
+def _tolerant(description: ColumnDescription) -> ColumnDescription:
+    """What a run refused or dropped is not in the release any more."""
+    unmatched = "keep" if description.unmatched in {"refuse", "drop"} else description.unmatched
+    return replace(description, missing="keep", unmatched=unmatched)
+
+
+def number_of(rows: Bools | None) -> int | None:
+    """How many rows there are, if they are known."""
+    return None if rows is None else int(np.count_nonzero(rows))

@@ -1,0 +1,556 @@
+"""Many plans on one table: the map, its front, the answer, and what is kept when a sweep is stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+
+import anonto
+from anonto.errors import (
+    ForeignSweepError,
+    LostWorkerError,
+    MissingColumnError,
+    NoSafePlanError,
+    NotASweepFileError,
+    NothingToMaskError,
+    ParameterError,
+    SweepFailedError,
+    UnknownKeyError,
+    UnknownMethodError,
+    UnmatchedValuesError,
+    UnwritableFileError,
+)
+from anonto.methods.registry import METHODS
+from anonto.plan import Plan
+from anonto.sweeping import workers as workers_module
+from anonto.sweeping.choice import choose
+from anonto.sweeping.grid import default_grid, label_of, plans_to_try, read_grid
+from anonto.sweeping.points import Point, Sweep, pareto_front
+from anonto.sweeping.score import AtRandom, utility_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLUMNS: dict[str, Any] = {
+    "name": {"role": "identifier"},
+    "illness": {"ontology": "illnesses"},
+    "age": {"kind": "numeric"},
+    "stay": {"kind": "numeric", "role": "confidential"},
+}
+PLAN: dict[str, Any] = {
+    "columns": COLUMNS,
+    "steps": [{"method": "group-swap", "columns": ["illness", "age"], "k": 5}],
+}
+GRID = {"group-swap": {"k": [10, 20]}, "random-swap": {}}
+
+
+def table_of(n: int, seed: int = 5) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(n)],
+            "illness": rng.choice(["flu", "measles", "burn", "fracture"], n).tolist(),
+            "age": rng.integers(0, 90, n),
+            "stay": rng.integers(1, 30, n),
+        },
+        schema={"name": pl.String, "illness": pl.String, "age": pl.Int64, "stay": pl.Int64},
+    )
+
+
+TABLE = table_of(80)
+
+
+@pytest.fixture(scope="module")
+def found() -> Sweep:
+    return anonto.sweep(TABLE, PLAN, GRID, seeds=2, max_risk=0.3, workers=1)
+
+
+def point(risk: float, utility: float, high: float | None = None, k: int = 5) -> Point:
+    """A plan with a risk, the upper end of its interval, and a utility."""
+    plan = Plan.from_dict({"steps": [{"method": "group-swap", "columns": ["age"], "k": k}]})
+    upper = risk if high is None else high
+    worst = {"attack": "distance-linkage", "columns": ["age"], "rate": risk, "low": risk, "high": upper, "n": 100}
+    losses = {"utility": utility, "moved": 1 - utility, "distribution": 0.0, "dependence": None, "told_apart": 0.0}
+    run = {"worst": worst, "upper": upper, "attacks": [worst], "losses": losses, "guarantees": [{"proved": False}]}
+    return Point(plan, (run,))
+
+
+# ------------------------------------------------------------------------------------------------ the front
+
+
+RISKS = st.sampled_from([0.0, 0.1, 0.2, 0.30001, 0.5, 1.0])
+
+
+@given(st.lists(st.tuples(RISKS, RISKS), max_size=12))
+def test_the_front_is_what_comparing_all_pairs_leaves(places: list[tuple[float, float]]) -> None:
+    points = [point(*place) for place in places]
+
+    def beats(one: Point, other: Point) -> bool:
+        no_worse = one.risk <= other.risk and one.utility >= other.utility
+        return no_worse and (one.risk < other.risk or one.utility > other.utility)
+
+    expected = {id(one) for one in points if not any(beats(other, one) for other in points)}
+    front = pareto_front(points)
+    assert {id(one) for one in front} == expected
+    assert len(front) == len(expected)
+    assert [one.risk for one in front] == sorted(one.risk for one in front)
+
+
+# ------------------------------------------------------------------------------------------------ the answer
+
+
+def test_the_answer_keeps_most_of_the_plans_whose_upper_end_is_allowed() -> None:
+    points = [
+        point(0.01, 0.5, 0.02, k=50),
+        point(0.04, 0.7, 0.05, k=30),  # allowed: its upper end is the limit
+        point(0.03, 0.9, 0.051, k=20),  # its rate is lower, but its upper end is not
+        point(0.045, 0.6, 0.049, k=40),
+        point(0.2, 0.95, 0.3, k=5),
+    ]
+    answer = choose(points, 0.05)
+    assert answer.point is points[1]
+    assert answer.runner_up is points[3]
+    assert answer.next_cheaper is points[2]
+    assert answer.safest is points[0]
+    told = " ".join(answer.why)
+    assert "group-swap (k = 30) keeps the most utility, 0.700, of the plans that are safe at 5 %" in told
+    assert "distance-linkage by someone who knows age" in told
+    assert "4.00 % of the persons are linked, 5.00 % at the upper end" in told
+    assert "The runner-up, group-swap (k = 40), keeps 0.600" in told
+    assert "group-swap (k = 20), would keep 0.900, but is not allowed" in told
+
+
+def test_of_plans_that_keep_the_same_the_safer_is_taken() -> None:
+    points = [point(0.04, 0.7, 0.05), point(0.01, 0.7, 0.02)]
+    assert choose(points, 0.1).point is points[1]
+    assert choose(points, 0.1).next_cheaper is None
+
+
+def test_where_none_is_allowed_the_answer_says_so_and_names_the_safest(tmp_path: Path) -> None:
+    points = [point(0.2, 0.9, 0.3, k=5), point(0.1, 0.4, 0.2, k=50)]
+    answer = choose(points, 0.05)
+    assert (answer.point, answer.runner_up, answer.next_cheaper, answer.safest) == (None, None, None, points[1])
+    assert answer.why[0] == "No plan that was tried is safe at 5 %."
+    assert "The safest is group-swap (k = 50)" in answer.why[1]
+    assert answer.to_dict()["feasible"] is False
+    with pytest.raises(NoSafePlanError, match="5 %"):
+        answer.save_plan(tmp_path / "plan.toml")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rate_within_the_limit_that_so_few_persons_cannot_show_is_told_apart() -> None:
+    assert "larger table" in choose([point(0.0, 0.9, 0.07)], 0.05).why[-1]
+    assert "wider groups" in choose([point(0.2, 0.9, 0.3)], 0.05).why[-1]
+
+
+def test_without_any_plan_there_is_an_answer_too() -> None:
+    assert choose([], 0.05).why == ["No plan could be tried."]
+
+
+def test_the_worst_seed_counts_and_the_mean_is_the_risk() -> None:
+    low, high = point(0.1, 0.5, 0.2).runs[0], point(0.3, 0.7, 0.4).runs[0]
+    both = Point(point(0, 0).plan, (low, high))
+    assert (both.risk, both.low, both.high) == (pytest.approx(0.2), 0.1, 0.4)
+    assert both.utility == pytest.approx(0.6)
+    assert both.worst is high["worst"]
+    assert both.losses["dependence"] is None
+
+
+# ------------------------------------------------------------------------------------------------ the utility
+
+
+def test_the_original_has_utility_one_and_random_swapping_about_nothing() -> None:
+    columns = {"age": {"rmse": 0.2, "hellinger": 0.0}}
+    pairs = [{"columns": ["age", "x"], "distance_correlation": {"original": 0.5, "masked": 0.1}}]
+    at_random = AtRandom({"age": 0.2}, 0.4)
+    table = {"pmse": 0.25, "pmse_at_random": 0.05}
+    lost = utility_of({"columns": columns, "pairs": pairs, "table": table}, at_random, ["age"])
+    assert lost == {"utility": 0.25, "moved": 1.0, "distribution": 0.0, "dependence": 1.0, "told_apart": 1.0}
+    same = {"age": {"rmse": 0.0, "hellinger": 0.0}}
+    kept = [{"columns": ["age", "x"], "distance_correlation": {"original": 0.5, "masked": 0.5}}]
+    whole = utility_of({"columns": same, "pairs": kept, "table": {}}, at_random, ["age"])
+    assert whole == {"utility": 1.0, "moved": 0.0, "distribution": 0.0, "dependence": 0.0, "told_apart": None}
+
+
+def test_the_spread_of_numbers_counts_in_standard_deviations() -> None:
+    wider = {
+        "rmse": 0.0,
+        "hellinger": 1.0,
+        "mean": {"original": 10.0, "masked": 11.0},
+        "standard_deviation": {"original": 4.0, "masked": 6.0},
+    }
+    lost = utility_of({"columns": {"age": wider}, "pairs": [], "table": {}}, AtRandom({"age": 0.3}, 0.0), ["age"])
+    assert lost["distribution"] == 0.5
+    assert lost["dependence"] is None
+
+
+# ------------------------------------------------------------------------------------------------ the grid
+
+
+@pytest.mark.parametrize("n_records", [0, 1, 3, 50, 5_000])
+def test_the_default_grid_covers_every_registered_method(n_records: int) -> None:
+    assert set(default_grid(n_records)) == set(METHODS)
+    plans, skipped = plans_to_try(Plan.from_dict({"columns": COLUMNS}), None, n_records)
+    assert skipped == []
+    assert {step.method.name for plan in plans for step in plan.steps} == set(METHODS)
+    assert all(plan.masked == ("illness", "age") for plan in plans)
+
+
+def test_the_default_grid_is_tried_and_what_does_not_fit_is_skipped_with_the_reason() -> None:
+    found = anonto.sweep(table_of(40), {"columns": COLUMNS}, seeds=1, workers=1)
+    tried = {one.method for one in found.points}
+    told = {one.label.split(" (")[0]: one.reason for one in found.skipped}
+    assert tried | set(told) == set(METHODS)
+    assert "taxonomy-exponential" not in tried
+    assert "'age'" in told["taxonomy-exponential"]
+    assert all(0 <= one.low <= one.risk <= one.high <= 1 and 0 <= one.utility <= 1 for one in found.points)
+
+
+def test_a_grid_is_every_combination_of_its_values_and_the_plan_given_comes_first() -> None:
+    plan = Plan.from_dict(PLAN)
+    plans, _ = plans_to_try(plan, {"group-swap": {"k": [5, 7], "move": ["apart", "together"]}}, 100)
+    assert [label_of(one.steps) for one in plans] == [
+        "group-swap (k = 5)",
+        "group-swap (k = 5, move = together)",
+        "group-swap (k = 7)",
+        "group-swap (k = 7, move = together)",
+    ]
+
+
+def test_a_grid_may_be_a_list_of_steps_and_of_lists_of_steps() -> None:
+    grid = [
+        {"method": "rank-swap", "k": 3},
+        [{"method": "rank-swap", "k": 3, "columns": ["age"]}, {"method": "random-swap", "columns": "illness"}],
+    ]
+    plans, _ = plans_to_try(Plan.from_dict({"columns": COLUMNS}), grid, 100)
+    assert [label_of(one.steps) for one in plans] == ["rank-swap (k = 3)", "rank-swap (k = 3) + random-swap"]
+    assert [one.masked for one in plans] == [("illness", "age"), ("age", "illness")]
+
+
+def test_a_grid_file_has_either_shape(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("[group-swap]\nk = [5, 10]\n[random-swap]\n")
+    (tmp_path / "b.toml").write_text('[[steps]]\nmethod = "random-swap"\n')
+    assert read_grid(tmp_path / "a.toml") == {"group-swap": {"k": [5, 10]}, "random-swap": {}}
+    assert read_grid(tmp_path / "b.toml") == [{"method": "random-swap"}]
+
+
+@pytest.mark.parametrize(
+    ("grid", "error"),
+    [
+        ({"group-swop": {}}, UnknownMethodError),
+        ({"group-swap": {"q": [1]}}, UnknownKeyError),
+        ({"group-swap": {"k": [0]}}, ParameterError),
+        ({"group-swap": {}}, ParameterError),
+        ({"group-swap": 5}, ParameterError),
+        ([5], ParameterError),
+        ([[]], ParameterError),
+        ("group-swap", ParameterError),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_refused_before_any_work(grid: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        anonto.sweep(TABLE, PLAN, grid, workers=1)
+
+
+# ------------------------------------------------------------------------------------------------ sweeps
+
+
+def test_a_point_says_what_was_done_what_it_risks_and_what_it_keeps(found: Sweep) -> None:
+    assert [one.label for one in found.points] == [
+        "group-swap (k = 5)",
+        "group-swap (k = 10)",
+        "group-swap (k = 20)",
+        "random-swap",
+    ]
+    given, *others = found.points
+    assert given.is_given
+    assert not any(one.is_given for one in others)
+    assert (given.method, given.parameters["k"]) == ("group-swap", 5)
+    assert given.proved
+    assert not found.points[-1].proved
+    assert given.plan.to_dict()["steps"][0]["columns"] == ["illness", "age"]
+    assert len(given.runs) == 2
+    for run in given.runs:
+        linkages = [one for one in run["attacks"] if one["attack"].endswith("linkage")]
+        assert run["worst"]["rate"] == max(one["rate"] for one in linkages)
+        assert run["upper"] == max(one["high"] for one in linkages)
+    assert given.risk > found.points[2].risk
+    assert given.utility > found.points[-1].utility
+
+
+def test_the_data_of_a_sweep_are_json_with_the_front_and_the_answer_and_no_seed(found: Sweep, tmp_path: Path) -> None:
+    found.to_json(tmp_path / "sweep.json")
+    data = json.loads((tmp_path / "sweep.json").read_text(encoding="utf-8"))
+    assert data == found.to_dict()
+    assert {one["label"] for one in data["points"] if one["on_front"]} == {one.label for one in found.pareto}
+    assert data["answer"]["plan"] == found.best(0.3).point.label
+    assert not re.search(r"\d{20}", json.dumps(data))
+    assert "person 1" not in json.dumps(data)
+
+
+def test_the_same_sweep_gives_the_same_bytes_with_any_number_of_workers(found: Sweep, tmp_path: Path) -> None:
+    again = anonto.sweep(TABLE, PLAN, GRID, seeds=2, max_risk=0.3, workers=2, resume=tmp_path / "kept.jsonl")
+    assert json.dumps(again.to_dict()) == json.dumps(found.to_dict())
+
+
+def test_a_sweep_that_was_stopped_does_only_the_rest_and_ends_the_same(found: Sweep, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+
+    def stop(n_done: int, n_all: int) -> None:
+        assert n_all == 8
+        if n_done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        anonto.sweep(TABLE, PLAN, GRID, seeds=2, workers=1, resume=kept, progress=stop)
+    assert len(kept.read_text(encoding="utf-8").splitlines()) == 4
+    seen: list[int] = []
+    again = anonto.sweep(
+        TABLE, PLAN, GRID, seeds=2, max_risk=0.3, workers=1, resume=kept, progress=lambda done, _: seen.append(done)
+    )
+    assert seen == [3, 4, 5, 6, 7, 8]
+    assert json.dumps(again.to_dict()) == json.dumps(found.to_dict())
+    seen.clear()
+    anonto.sweep(TABLE, PLAN, GRID, seeds=2, workers=1, resume=kept, progress=lambda done, _: seen.append(done))
+    assert seen == [8]
+
+
+@pytest.mark.parametrize("cut", [1, 30, 5_000])
+def test_a_last_line_that_was_cut_off_is_done_again(found: Sweep, tmp_path: Path, cut: int) -> None:
+    kept = tmp_path / "kept.jsonl"
+    anonto.sweep(TABLE, PLAN, {"random-swap": {}}, seeds=1, workers=1, resume=kept)
+    content = kept.read_bytes()
+    lines = content.splitlines(keepends=True)
+    kept.write_bytes(content[: max(len(content) - cut, len(lines[0]) + 5)])
+    again = anonto.sweep(TABLE, PLAN, GRID, seeds=2, max_risk=0.3, workers=1, resume=kept)
+    assert json.dumps(again.to_dict()) == json.dumps(found.to_dict())
+    for line in kept.read_text(encoding="utf-8").splitlines():
+        json.loads(line)
+
+
+def test_a_first_line_that_was_cut_off_is_written_again(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text('{"anonto-sweep": 1, "ta')
+    anonto.sweep(TABLE, PLAN, {"random-swap": {}}, seeds=1, workers=1, resume=kept)
+    assert len(kept.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_a_file_of_another_table_or_plan_or_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    anonto.sweep(TABLE, PLAN, {"random-swap": {}}, seeds=1, workers=1, resume=kept)
+    before = kept.read_bytes()
+    with pytest.raises(ForeignSweepError, match="another table"):
+        anonto.sweep(table_of(80, seed=6), PLAN, {"random-swap": {}}, seeds=1, workers=1, resume=kept)
+    other = {**PLAN, "columns": COLUMNS | {"illness": {"ontology": "illnesses", "measure": "rada"}}}
+    with pytest.raises(ForeignSweepError, match="another plan"):
+        anonto.sweep(TABLE, other, {"random-swap": {}}, seeds=1, workers=1, resume=kept)
+    assert kept.read_bytes() == before
+    for content in ("name,age\nx,1\n", "no line end", "[1]\n", '{"anonto-sweep": 1}\nx\n'):
+        kept.write_text(content)
+        with pytest.raises((NotASweepFileError, ForeignSweepError)):
+            anonto.sweep(TABLE, PLAN, {"random-swap": {}}, seeds=1, workers=1, resume=kept)
+        assert kept.read_text() == content
+    with pytest.raises(UnwritableFileError):
+        anonto.sweep(TABLE, PLAN, {"random-swap": {}}, workers=1, resume=tmp_path / "nowhere" / "kept.jsonl")
+
+
+def test_only_its_owner_can_read_the_file_and_no_cell_is_in_it(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    anonto.sweep(TABLE, PLAN, {"random-swap": {}}, seeds=1, workers=1, resume=kept)
+    assert kept.stat().st_mode & 0o777 == 0o600
+    text = kept.read_text(encoding="utf-8")
+    assert "person 1" not in text
+    assert "fracture" not in text
+
+
+def test_of_a_large_table_a_sample_is_tried_and_said_so() -> None:
+    found = anonto.sweep(table_of(300), PLAN, {"random-swap": {}}, seeds=1, workers=1, sample=100)
+    assert (found.n_records, found.n_sampled) == (300, 100)
+    assert found.points[0].runs[0]["worst"]["n"] <= 100
+
+
+def normal_numbers(n: int) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Three columns of numbers and a confidential one: a window of k places is the narrower the larger the table."""
+    rng = np.random.default_rng(8)
+    cells = {name: rng.normal(size=n) for name in ("a", "b", "c")}
+    numeric = {name: {"kind": "numeric"} for name in cells}
+    columns = {**numeric, "s": {"kind": "numeric", "role": "confidential"}}
+    return pl.DataFrame({**cells, "s": rng.integers(0, 9, n)}), {"columns": columns}
+
+
+def test_a_plan_that_is_safe_in_a_sample_only_is_not_called_safe(tmp_path: Path) -> None:
+    table, plan = normal_numbers(1_000)
+    grid = {"rank-swap": {"k": [40]}}
+    found = anonto.sweep(table, plan, grid, seeds=1, workers=1, sample=150, max_risk=0.4)
+    assert found.points[0].high <= 0.4  # what the sample says
+    answer = found.best()
+    assert answer.point is None
+    assert answer.on_all is not None
+    assert answer.on_all.unsafe[0][1] > 0.8
+    assert answer.why[0] == "No plan was found to be safe at 40 % on the whole table."
+    assert "in the sample only" in answer.why[1]
+    assert not any("are safe" in one or "is safe" in one for one in answer.why)
+    with pytest.raises(NoSafePlanError):
+        answer.save_plan(tmp_path / "plan.toml")
+    assert found.to_dict()["answer"]["feasible"] is False
+    found.to_html(tmp_path / "map.html")
+    page = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert "overstated" not in page
+    assert "None of these plans is known to be safe on the whole table" in page
+
+
+def test_the_next_plan_that_is_safe_on_the_whole_table_is_taken_and_what_was_found_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, plan = normal_numbers(1_000)
+    grid = {"rank-swap": {"k": [40]}, "random-swap": {}}
+
+    def swept() -> Sweep:
+        return anonto.sweep(table, plan, grid, seeds=2, workers=1, sample=150, resume=tmp_path / "kept.jsonl")
+
+    found = swept()
+    answer = found.best(0.4)
+    assert found.points[0].utility > found.points[1].utility
+    assert found.points[0].high <= 0.4
+    assert answer.point is found.points[1]
+    assert answer.on_all is not None
+    assert answer.on_all.point is not None
+    assert [label for label, _ in answer.on_all.unsafe] == ["rank-swap (k = 40)"]
+    assert answer.runner_up is None
+    whole = answer.on_all.point
+    assert (len(whole.runs), whole.plan) == (2, answer.point.plan)
+    assert whole.worst is not None
+    assert whole.worst["n"] > 150
+    told = " ".join(answer.why)
+    assert "found so on the whole table, 1,000 records with 2 seeds" in told
+    assert "rank-swap (k = 40) is within the limit in the sample only: on the whole table the upper end is" in told
+    monkeypatch.setattr("anonto.sweeping.whole.done", pytest.fail)
+    assert swept().best(0.4).to_dict() == answer.to_dict()
+
+
+def test_only_a_few_plans_are_tried_on_the_whole_table_and_the_rest_is_not_called_safe() -> None:
+    class Unsafe:
+        n_records, n_seeds = 900, 1
+
+        def tried(self, one: Point, max_risk: float) -> Point | None:
+            return None if one.utility > 0.95 else point(max_risk + 0.1, one.utility)
+
+    points = [point(0.1, 0.99 - number / 20, k=number + 2) for number in range(8)]
+    answer = choose(points, 0.2, Unsafe())  # type: ignore[arg-type]
+    assert (answer.point, answer.runner_up, answer.next_cheaper) == (None, None, None)
+    assert answer.on_all is not None
+    assert len(answer.on_all.unsafe) == 5
+    assert answer.on_all.unsafe[0][1] is None
+    told = " ".join(answer.why)
+    assert "cannot be carried out on the whole table" in told
+    assert "3 more plans are within the limit in the sample and were not tried" in told
+    assert "are safe" not in told
+
+
+def test_tables_of_all_libraries_give_the_same(tmp_path: Path) -> None:
+    TABLE.write_csv(tmp_path / "table.csv")
+    tables = [TABLE, TABLE.to_pandas(), TABLE.to_arrow(), tmp_path / "table.csv"]
+    found = [anonto.sweep(one, PLAN, {"random-swap": {}}, seeds=1, workers=1).to_dict() for one in tables]
+    assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_very_small_tables_are_swept_and_nothing_is_called_safe(n: int) -> None:
+    table = table_of(n)
+    found = anonto.sweep(table, {"columns": COLUMNS}, GRID, seeds=1, workers=1, max_risk=0.1)
+    assert found.n_records == n
+    assert found.best().point is None
+
+
+def test_a_plan_that_only_changes_the_order_of_the_records_is_skipped() -> None:
+    """Whole records in other rows, and no column beside them that would stay: nothing is hidden, whatever is linked."""
+    names = ("illness", "age", "stay")
+    plans = [{"columns": {name: COLUMNS[name] for name in chosen}} for chosen in (names, names[:2])]
+    grid = {"equi-depth-swap": {"k": [10]}, "group-swap": {"k": [10], "move": ["together"]}}
+    beside = anonto.sweep(TABLE.drop("name"), plans[0], grid, seeds=1, workers=1)
+    assert len(beside.points) == 2
+    alone = anonto.sweep(TABLE.drop("name", "stay"), plans[1], grid, seeds=1, workers=1)
+    assert alone.points == ()
+    assert all("the release would be the table itself" in one.reason for one in alone.skipped)
+
+
+def test_columns_with_odd_names_are_swept_and_drawn(tmp_path: Path) -> None:
+    odd = 'a <script>"x"</script> 🦆\n= 1'
+    table = TABLE.rename({"age": odd}).select(odd, "illness")
+    plan = {"columns": {odd: {"kind": "numeric"}, "illness": {}}}
+    found = anonto.sweep(table, plan, {"random-swap": {}}, seeds=1, workers=1, max_risk=0.5)
+    found.to_html(tmp_path / "map.html")
+    assert "<script>" not in (tmp_path / "map.html").read_text(encoding="utf-8")
+    found.best().save_plan(tmp_path / "plan.toml")
+    assert Plan.from_toml(tmp_path / "plan.toml").masked == (odd, "illness")
+
+
+def test_what_a_run_would_refuse_is_refused_at_once() -> None:
+    with pytest.raises(UnmatchedValuesError, match="'illness'"):
+        anonto.sweep(TABLE.with_columns(illness=pl.lit("unknown")), PLAN, GRID, workers=1)
+    with pytest.raises(MissingColumnError, match="'stay'"):
+        anonto.sweep(TABLE.drop("stay"), PLAN, GRID, workers=1)
+    with pytest.raises(NothingToMaskError):
+        anonto.sweep(TABLE, {"columns": {"age": {"kind": "numeric", "role": "other"}}}, workers=1)
+    for wrong in ({"seeds": 0}, {"sample": 0}, {"workers": 0}, {"max_risk": 2}, {"max_risk": True}):
+        with pytest.raises(ParameterError):
+            anonto.sweep(TABLE, PLAN, GRID, **wrong)
+    with pytest.raises(ParameterError, match="max_risk"):
+        anonto.sweep(TABLE, PLAN, {"random-swap": {}}, seeds=1, workers=1).best()
+
+
+def test_the_plan_that_is_written_finds_its_ontologies_from_another_folder(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    (here / "codes.csv").write_text("id,parent\nroot,\na,root\nb,root\na1,a\na2,a\n")
+    pl.DataFrame({"code": ["a1", "a2", "b", "a"] * 20, "stay": range(80)}).write_csv(here / "table.csv")
+    (here / "plan.toml").write_text('[columns.code]\nontology = "codes.csv"\n[columns.stay]\nrole = "other"\n')
+    found = anonto.sweep(here / "table.csv", here / "plan.toml", {"random-swap": {}}, seeds=1, workers=1, max_risk=1.0)
+    for folder, ontology in ((here, "codes.csv"), (there, str(here / "codes.csv"))):
+        found.best().save_plan(folder / "chosen.toml")
+        chosen = Plan.from_toml(folder / "chosen.toml")
+        assert chosen.columns["code"].ontology == ontology
+        assert anonto.mask(here / "table.csv", chosen, seed=1 << 90).evidence["steps"][0]["method"] == "random-swap"
+    assert (there / "chosen.toml").read_text().startswith("# Chosen by `anonto sweep`.\n# random-swap keeps the most")
+
+
+# ------------------------------------------------------------------------------------------------ workers
+
+
+def test_a_worker_that_ends_by_itself_or_fails_ends_the_sweep_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.jsonl"
+    (tmp_path / "failing_job.py").write_text("import os\ndef die():\n    os._exit(9)\ndef fail():\n    1 / 0\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import failing_job  # type: ignore[import-not-found]
+
+    class Reduced:
+        def __init__(self, function: Any) -> None:
+            self.function = function
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            return self.function, ()
+
+    for function, error in ((failing_job.die, LostWorkerError), (failing_job.fail, SweepFailedError)):
+        monkeypatch.setattr(workers_module.pickle, "dumps", _dumps_instead(Reduced(function)))
+        with pytest.raises(error):
+            anonto.sweep(TABLE, PLAN, GRID, seeds=1, workers=2, resume=kept)
+        monkeypatch.undo()
+        monkeypatch.syspath_prepend(str(tmp_path))
+    assert len(kept.read_text(encoding="utf-8").splitlines()) == 1
+
+
+def _dumps_instead(thing: Any) -> Any:
+    import pickle
+
+    packed = pickle.dumps(thing)
+    return lambda _: packed
