@@ -74,7 +74,7 @@ class MaskedColumn:
     @property
     def n_cells(self) -> int:
         """Cells with a value, those without a concept included."""
-        return self.prepared.column.codes.size - self.prepared.n_missing
+        return len(self.prepared.column) - self.prepared.n_missing
 
     @property
     def n_unchanged(self) -> int:
@@ -102,9 +102,15 @@ class MaskedColumn:
         return self.attribute.pair_distances(self.moves.sources, self.moves.targets)
 
     def rmse(self) -> float:
-        """The root of the mean squared distance between the cells before and after."""
-        amounts = self.moves.amounts
-        if not amounts.size:
+        """The root of the mean squared distance between the cells before and after.
+
+        Counted are cells that have a value before or after: one that gets a value, or loses it, has moved by 1.
+        """
+        moves = self.moves
+        amounts = np.where(np.minimum(moves.sources, moves.targets) < self.n_values, moves.amounts, 0)
+        if not isinstance(self.attribute, ExtendedAttribute):
+            amounts = moves.amounts
+        if not amounts.any():
             return 0.0
         return math.sqrt(float(amounts @ self.distances_moved() ** 2) / float(amounts.sum()))
 
@@ -122,6 +128,42 @@ class MaskedColumn:
             return Substitution(first if rows is None else rows[first], self.codes, further=further)
         codes = np.where(self.codes < self.n_values, self.codes, np.int32(MISSING)) if missing_moved else self.codes
         return Substitution(np.empty(0, dtype=np.int64), codes, self.texts, further)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MaskedNumbers(MaskedColumn):
+    """A column of numbers of which only sums over all rows are known: any of them may have moved anywhere."""
+
+    n_same: int
+    squares: float
+    """The sum of the squared distances between the cells before and after."""
+    largest: float
+
+    @property
+    def n_unchanged(self) -> int:
+        """Cells with a value that leave as they were."""
+        return self.n_same
+
+    def rmse(self) -> float:
+        """The root of the mean squared distance between the cells before and after."""
+        return math.sqrt(self.squares / self.n_cells) if self.n_cells else 0.0
+
+    def farthest(self) -> float:
+        """The largest distance between a cell before and after."""
+        return self.largest
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Outcome:
+    """What a report is made of where the rows are elsewhere."""
+
+    evidence: dict[str, Any]
+    plan: Plan
+    masked: Mapping[str, MaskedColumn]
+
+    def report(self) -> str:
+        """What was done, as HTML."""
+        return _html(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -203,13 +245,7 @@ class Release:
             yield self._in_order(rows)
 
     def _write_record(self, path: Path) -> None:
-        record = {
-            "warning": "Whoever holds this seed can undo the masking. Keep it away from the release.",
-            "seed": str(self.seed.number),
-            "input": {"name": self.origin.name, "sha256": self.origin.sha256} if self.origin else None,
-            "anonto": version("anonto"),
-        }
-        path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        write_record(path, self.seed, self.origin)
 
     def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write what was done, and what of the frequencies is left, as one HTML file."""
@@ -217,14 +253,29 @@ class Release:
             beside.write_text(self._report(), encoding="utf-8")
 
     def _report(self) -> str:
-        from anonto.report.data import report_data
-        from anonto.report.page import html_report
-
-        return html_report(report_data(self))
+        return _html(self)
 
     def _in_order(self, order: NDArray[np.integer] | None) -> Any:
         substitutions = {name: one.substitution(self.rows) for name, one in self.masked.items()}
         return self.door.changed(substitutions, dropped=self.identifiers, rows=self.rows, order=order)
+
+
+def _html(release: Release | Outcome) -> str:
+    from anonto.report.data import report_data
+    from anonto.report.page import html_report
+
+    return html_report(report_data(release))
+
+
+def write_record(path: Path, seed: Seed, origin: Origin | None) -> None:
+    """Write the private record: the seed, and which file was masked."""
+    record = {
+        "warning": "Whoever holds this seed can undo the masking. Keep it away from the release.",
+        "seed": str(seed.number),
+        "input": {"name": origin.name, "sha256": origin.sha256} if origin else None,
+        "anonto": version("anonto"),
+    }
+    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def _as_polars(table: Any) -> pl.DataFrame:

@@ -128,6 +128,27 @@ class RowOrder:
         in_threads(fill, slices(0, rows.size, ROWS_AT_ONCE))
         return rows
 
+    def places(self, first: int, last: int) -> NDArray[np.int64]:
+        """The places of the rows first … last − 1."""
+        key, sizes, widths, heights, offsets, table = self.arrays
+        if offsets[0] >= 0:
+            return np.argsort(table)[first:last]
+        places = np.empty(last - first, dtype=np.int64)
+
+        def fill(part: slice) -> None:
+            rng_kernels.feistel_of_stretch(
+                np.uint64(rng_kernels.key_of_group(key, 0)),
+                sizes[0],
+                widths[0],
+                heights[0],
+                first + part.start,
+                True,
+                places[part],
+            )
+
+        in_threads(fill, slices(0, places.size, ROWS_AT_ONCE))
+        return places
+
 
 def row_order(seed: Seed, name: str, n_rows: int) -> RowOrder:
     """The order of a table's rows under a name."""

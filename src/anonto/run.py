@@ -3,34 +3,45 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from anonto.engine.local import apply_by_row, apply_in_chunks
+from anonto.engine.memory import DEFAULT as DEFAULT_MEMORY
+from anonto.engine.memory import Room, memory_of
+from anonto.engine.out_of_core import OutOfCore
+from anonto.engine.released import ColumnTally, NumberColumn
+from anonto.engine.two_pass import require_range, with_settling
+from anonto.engine.workspace import workspace
 from anonto.errors import (
     GuessableSeedWarning,
     MissingColumnError,
     MostlyUnchangedWarning,
+    NotInStretchesError,
+    OnlyForClustersError,
     ReleasedAsIsWarning,
-    TooWideRangeError,
 )
+from anonto.methods.flows import Moves
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import parameters_of
 from anonto.methods.row_masking import as_codes, moves_between
 from anonto.plan import Plan, plan_of
-from anonto.release import MaskedColumn, Release
-from anonto.rng import Seed, keyed_permutations, seed_of
+from anonto.release import MaskedColumn, MaskedNumbers, Outcome, Release, write_record
+from anonto.rng import Seed, keyed_permutations, row_order, seed_of
 from anonto.table.attributes import NumericAttribute
-from anonto.table.door import Door
+from anonto.table.beside import written_beside
+from anonto.table.door import Door, is_spark_frame
 from anonto.table.new_cells import settled
 from anonto.table.prepare import encode_described, opener, prepare, records_to_drop, with_missing_as_value
-from anonto.table.reading import read_table
+from anonto.table.reading import read_table, table_format
 from anonto.table.records import distinct_records, distinct_rows
+from anonto.table.stretches import bytes_in_memory, open_stretches, parquet_files
+from anonto.table.writing import output_format, sink_in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,9 +49,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.clusters import ClusterRelease
+    from anonto.engine.ordering import MaskedTable
+    from anonto.engine.released import OutColumn, StepTally
+    from anonto.engine.spark_run import MaskedFrame
+    from anonto.engine.two_pass import FittedStep
     from anonto.methods.registry import RecordMethod, RowMethod
     from anonto.plan import Step
-    from anonto.table.attributes import Attribute
     from anonto.table.columns import Column, TextBatches
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener, PreparedColumn
@@ -51,14 +66,23 @@ ENOUGH_TO_JUDGE = 100
 """Cells from which on a column that hardly changed is warned about."""
 
 
-def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *, seed: int | None = None) -> Release:
+def mask(
+    table: Any,
+    plan: Plan | Mapping[str, Any] | str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    row_id: str | None = None,
+) -> Release:
     """Mask a table as a plan says.
 
     Args:
-        table: A pandas, polars or pyarrow table, or the path of a CSV, Parquet, Excel, SPSS, Stata or SAS file.
+        table: A pandas, polars or pyarrow table, a Spark DataFrame, or the path of a CSV, Parquet, Excel, SPSS, Stata
+            or SAS file.
         plan: A `Plan`, a dict of the same shape as a plan file, or the path of one.
         seed: Leave it out: a fresh secret is taken from the operating system. With a seed the same input gives the
             same release, and whoever knows it can undo the masking.
+        row_id: For a Spark DataFrame that is not simply read from Parquet files: a column of whole numbers, each in one
+            row, that says in which order the rows stand. It is dropped.
 
     Returns:
         A release with ``.table`` (the caller's kind of table, rows in their order), ``.evidence`` and ``.save(path)``.
@@ -67,8 +91,12 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     secret = seed_of(seed)
     if secret.can_be_guessed:
         warnings.warn(GuessableSeedWarning(), stacklevel=2)
+    if is_spark_frame(table):
+        return cast("Release", _on_cluster(table, chosen, secret, row_id))
+    if row_id is not None:
+        raise OnlyForClustersError("row_id")
     door, read = _opened(table, chosen)
-    _require_columns(door, chosen)
+    _require_columns(door.names, chosen)
     open_once = opener(chosen.folder)
     series = door.series if read is None else read.column_or_batches
     origin = None if read is None else read.origin
@@ -76,36 +104,213 @@ def mask(table: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], *,
     texts = {} if read is None else _let_go(columns, door, chosen, read.apart, all_rows=rows is None)
     del series, read
     steps = [_masked(number, chosen, columns, rows, texts, secret, open_once) for number in range(len(chosen.steps))]
-    masked = {one.name: one for done in steps for one in done.columns}
-    identifiers = tuple(name for name in door.names if chosen.description(name).role == "identifier")
-    as_is = [name for name in door.names if name not in masked and name not in identifiers]
+    n_records = len(door) if rows is None else int(rows.size)
+    return Release(
+        evidence=_all_evidence(chosen, door.names, (len(door), n_records), steps, secret),
+        plan=chosen,
+        masked={one.name: one for done in steps for one in done.columns},
+        door=door,
+        origin=origin,
+        identifiers=_identifiers(door.names, chosen),
+        rows=rows,
+        seed=secret,
+    )
+
+
+def _on_cluster(frame: Any, given: Plan, seed: Seed, row_id: str | None) -> ClusterRelease:
+    """Mask a Spark DataFrame where it is."""
+    from anonto.clusters import ClusterRelease, taken, without_row_id
+    from anonto.engine.spark_run import OnCluster
+
+    plan, names = without_row_id(given, row_id), list(frame.columns)
+    _require_columns(names, plan)
+    source = taken(frame, row_id)
+    looked_at = _looked_at(names, plan)
+    masked = OnCluster(
+        table=source.table,
+        steps=plan.steps,
+        descriptions={name: plan.description(name) for name in looked_at},
+        looked_at=looked_at,
+        seed=seed,
+        open_once=opener(plan.folder),
+    ).masked()
+    outcome = _outcome(plan, masked, seed)
+    return ClusterRelease(
+        evidence=outcome.evidence,
+        plan=given,
+        masked=outcome.masked,
+        identifiers=_identifiers(names, plan),
+        rows=masked,
+        seed=seed,
+        source=source,
+    )
+
+
+def mask_file(
+    table: str | os.PathLike[str],
+    plan: Plan | Mapping[str, Any] | str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    memory: int | str | None = None,
+    keep_order: bool = False,
+    private: bool | str | os.PathLike[str] = True,
+    report: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Mask a table file into another, also one that is larger than memory.
+
+    What is written does not depend on the memory: the same seed gives the same table as `mask` and `Release.save`.
+    A table that does not fit is read twice in stretches. Its codes, and its rows while they are put into random order,
+    wait in a folder beside the output that only the owner can read and that is gone at the end; it takes up to about as
+    much disk as the rows take in memory.
+
+    Args:
+        table: A file as in `mask`; or a folder, or a pattern such as ``"visits/*.parquet"``, of Parquet files that
+            are one table, in the order of their names.
+        plan: As in `mask`.
+        output: The masked table; ``.csv``, ``.csv.gz``, ``.tsv`` or ``.parquet`` where it does not fit into memory.
+        seed: As in `mask`.
+        memory: How much memory may be used, in bytes or as ``"2GB"``; without it a file is masked in memory.
+        keep_order: As in `Release.save`.
+        private: As in `Release.save`.
+        report: As in `Release.save`.
+        force: Whether files that are there are replaced.
+
+    Returns:
+        The evidence of what was done.
+    """
+    chosen, target = plan_of(plan), Path(output)
+    limit = None if memory is None else memory_of(memory)
+    if parquet_files(table) is None and (limit is None or _fits(Path(table), chosen, limit)):
+        release = mask(table, chosen, seed=seed)
+        release.save(target, keep_order=keep_order, private=private, report=report, force=force)
+        return release.evidence
+    if output_format(target) not in {"csv", "parquet"}:
+        raise NotInStretchesError(target.name, limit or DEFAULT_MEMORY)
+    secret = seed_of(seed)
+    if secret.can_be_guessed:
+        warnings.warn(GuessableSeedWarning(), stacklevel=2)
+    record = Path(f"{target}.private.json" if private is True else str(private))
+    with workspace(target) as folder, ExitStack() as in_place:
+        written = in_place.enter_context(written_beside(target, force=force, room=folder))
+        private_file = report_file = None
+        if private is not False:
+            private_file = in_place.enter_context(written_beside(record, force=force, mode=0o600))
+        if report is not None:
+            report_file = in_place.enter_context(written_beside(Path(report), force=force))
+        source = open_stretches(table, **chosen.table)
+        names = list(source.schema)
+        _require_columns(names, chosen)
+        looked_at = _looked_at(names, chosen)
+        masked = OutOfCore(
+            source=source,
+            steps=chosen.steps,
+            descriptions={name: chosen.description(name) for name in looked_at},
+            looked_at=looked_at,
+            seed=secret,
+            open_once=opener(chosen.folder),
+            room=Room(limit or DEFAULT_MEMORY),
+            folder=folder,
+        ).masked()
+        outcome = _outcome(chosen, masked, secret)
+        evidence, page = outcome.evidence, None if report_file is None else outcome.report()
+        del outcome
+        masked.let_go_of_steps()
+        order = None if keep_order else row_order(secret, "order of rows", masked.n_records)
+        identifiers = _identifiers(names, chosen)
+        sink_in_parts(
+            lambda: masked.parts(identifiers, order), source.origin, written, target.name, masked.rows_at_once
+        )
+        if private_file is not None:
+            write_record(private_file, secret, source.origin)
+        if report_file is not None and page is not None:
+            report_file.write_text(page, encoding="utf-8")
+    return evidence
+
+
+def _fits(path: Path, plan: Plan, memory: int) -> bool:
+    """Whether a file can be masked in memory; a format that can only be masked so must fit."""
+    room = Room(memory).for_data
+    if table_format(path) in {"csv", "parquet"}:
+        return bytes_in_memory(path, len(plan.masked)) <= room
+    if path.stat().st_size * TIMES_OTHER_FORMATS > room:
+        raise NotInStretchesError(path.name, memory)
+    return True
+
+
+TIMES_OTHER_FORMATS = 10
+"""The memory that Excel, SPSS, Stata and SAS files take, by their size."""
+
+
+def _outcome(plan: Plan, masked: MaskedTable | MaskedFrame, seed: Seed) -> Outcome:
+    """The evidence of a table that was masked in stretches."""
+    steps = []
+    for step, tally, real_k in zip(masked.steps, masked.tallies, masked.real_k, strict=True):
+        facts = dict(step.facts if step.row_part is None else step.row_part.masker.facts([], []))
+        equal = {} if real_k is None else {"real_k": real_k}
+        columns = [_masked_elsewhere(column, step, tally) for column in step.columns]
+        steps.append(_Done(columns, {**facts, **equal}, tally.unchanged_records))
+    names, n_rows = list(masked.source.schema), masked.source.n_rows
+    evidence = _all_evidence(plan, names, (n_rows, masked.n_records), steps, seed)
+    return Outcome(evidence=evidence, plan=plan, masked={one.name: one for done in steps for one in done.columns})
+
+
+def _masked_elsewhere(column: OutColumn, step: FittedStep, tally: StepTally) -> MaskedColumn:
+    nowhere = np.empty(0, dtype=np.int32)
+    of_rows = tally.columns.get(column.name, ColumnTally())
+    moves = step.moves.get(column.name) or of_rows.moves or Moves(nowhere, nowhere, np.empty(0, dtype=np.int64))
+    untouched = step.untouched[column.name]
+    if not isinstance(column, NumberColumn):
+        return MaskedColumn(
+            prepared=column.prepared,
+            attribute=column.attribute,
+            moves=moves,
+            untouched=untouched,
+            before=nowhere,
+            codes=nowhere,
+        )
+    return MaskedNumbers(
+        prepared=column.prepared,
+        attribute=column.attribute,
+        moves=moves,
+        untouched=untouched,
+        before=nowhere,
+        codes=nowhere,
+        n_same=of_rows.n_same,
+        squares=of_rows.squares,
+        largest=of_rows.farthest,
+    )
+
+
+def _identifiers(names: Sequence[str], plan: Plan) -> tuple[str, ...]:
+    return tuple(name for name in names if plan.description(name).role == "identifier")
+
+
+def _all_evidence(
+    plan: Plan, names: Sequence[str], n_rows_and_records: tuple[int, int], steps: Sequence[_Done], seed: Seed
+) -> dict[str, Any]:
+    """What was done to a table, with warnings of what hardly changed or not at all."""
+    n_rows, n_records = n_rows_and_records
+    identifiers = _identifiers(names, plan)
+    as_is = [name for name in names if name not in plan.masked and name not in identifiers]
     said = [
-        _evidence(chosen, step, done, guessable_seed=secret.can_be_guessed)
-        for step, done in zip(chosen.steps, steps, strict=True)
+        _evidence(plan, step, done, guessable_seed=seed.can_be_guessed)
+        for step, done in zip(plan.steps, steps, strict=True)
     ]
-    evidence = {
-        "n_records": len(door) if rows is None else int(rows.size),
-        "dropped_records": 0 if rows is None else len(door) - int(rows.size),
-        "dropped_columns": list(identifiers),
-        "released_as_is": as_is,
-        "steps": said,
-    }
-    _warn_of_unmasked(chosen, as_is)
+    _warn_of_unmasked(plan, as_is)
     for done, of_step in zip(steps, said, strict=True):
         guarantee = of_step["guarantee"]
         if not (guarantee["proved"] and guarantee.get("k", 0) > 1):
             for one in done.columns:
                 _warn_if_unchanged(one)
-    return Release(
-        evidence=evidence,
-        plan=chosen,
-        masked=masked,
-        door=door,
-        origin=origin,
-        identifiers=identifiers,
-        rows=rows,
-        seed=secret,
-    )
+    return {
+        "n_records": n_records,
+        "dropped_records": n_rows - n_records,
+        "dropped_columns": list(identifiers),
+        "released_as_is": as_is,
+        "steps": said,
+    }
 
 
 def _opened(table: Any, plan: Plan) -> tuple[Door, Table | None]:
@@ -122,23 +327,27 @@ def _read_in_stretches(plan: Plan) -> list[str]:
     return [name for name, one in described.items() if one.unmatched != "keep" and not one.na]
 
 
-def _require_columns(door: Door, plan: Plan) -> None:
+def _require_columns(names: Sequence[str], plan: Plan) -> None:
     for name in [*plan.columns, *plan.masked, *plan.also_needed]:
-        if name not in door.names:
-            raise MissingColumnError(name, door.names)
+        if name not in names:
+            raise MissingColumnError(name, list(names))
+
+
+def _looked_at(names: Sequence[str], plan: Plan) -> list[str]:
+    """The columns that a step or a policy looks at."""
+    return [
+        name
+        for name in names
+        if name in (*plan.masked, *plan.also_needed) or (name in plan.columns and _drops_or_refuses(plan.columns[name]))
+        if plan.description(name).role != "identifier"
+    ]
 
 
 def _records_that_stay(
     names: Sequence[str], series: Callable[[str], pl.Series | TextBatches], plan: Plan, open_once: Opener
 ) -> tuple[dict[str, Column], NDArray[np.int64] | None]:
     """Encode every column that a step or a policy looks at; leave out the records that a policy drops."""
-    looked_at = [
-        name
-        for name in names
-        if name in (*plan.masked, *plan.also_needed) or (name in plan.columns and _drops_or_refuses(plan.columns[name]))
-        if plan.description(name).role != "identifier"
-    ]
-    columns = {name: encode_described(name, series(name), plan.description(name)) for name in looked_at}
+    columns = {name: encode_described(name, series(name), plan.description(name)) for name in _looked_at(names, plan)}
     drops = [records_to_drop(column, plan.description(name), open_once) for name, column in columns.items()]
     dropping = [dropped for dropped in drops if dropped is not None]
     if not dropping:
@@ -153,6 +362,15 @@ class _Done:
 
     columns: list[MaskedColumn]
     facts: Mapping[str, Any]
+    n_unchanged_records: int | None = None
+    """None where the columns themselves can tell."""
+
+    @property
+    def unchanged_records(self) -> int:
+        """Records that leave as they were."""
+        if self.n_unchanged_records is not None:
+            return self.n_unchanged_records
+        return int(np.count_nonzero(np.logical_and.reduce([one.same() for one in self.columns])))
 
 
 def _masked(
@@ -166,7 +384,8 @@ def _masked(
 ) -> _Done:
     step = plan.steps[number]
     prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in step.columns]
-    _require_ranges(prepared)
+    for one in prepared:
+        require_range(one)
     beside = [prepare(name, columns[name], plan.description(name), open_once) for name in step.also_needs]
     method = step.method
     if method.together:
@@ -192,15 +411,6 @@ def _masked(
     return _Done(done, {})
 
 
-def _require_ranges(prepared: Sequence[PreparedColumn]) -> None:
-    """Refuse numbers so far apart that their distances would be none."""
-    for one in prepared:
-        if isinstance(one.attribute, NumericAttribute) and one.attribute.numbers.size:
-            numbers = one.attribute.numbers
-            if numbers.max() / 2 - numbers.min() / 2 > sys.float_info.max / 2:
-                raise TooWideRangeError(one.name)
-
-
 def _masked_together(
     number: int,
     method: RecordMethod,
@@ -214,7 +424,7 @@ def _masked_together(
     parts = [
         with_missing_as_value(one, columns[one.name])
         if method.moves_missing
-        else (_with_settling(one), one.column.codes)
+        else (with_settling(one), one.column.codes)
         for one in prepared
     ]
     seen = [*parts, *((one.attribute, one.column.codes) for one in beside)]
@@ -238,14 +448,6 @@ def _masked_together(
     ]
     equal = {"real_k": _real_k(done, columns)} if getattr(method, "makes_equal", False) else {}
     return _Done(done, {**fitted.facts, **equal})
-
-
-def _with_settling(prepared: PreparedColumn) -> Attribute:
-    """A column's attribute, which knows what numbers the column can hold."""
-    attribute = prepared.attribute
-    if not isinstance(attribute, NumericAttribute):
-        return attribute
-    return replace(attribute, settle=partial(settled, prepared))
 
 
 def _real_k(done: Sequence[MaskedColumn], columns: Mapping[str, Column]) -> int:
@@ -319,7 +521,6 @@ def _let_go(
 
 def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> dict[str, Any]:
     columns = done.columns
-    same = [one.same() for one in columns]
     named = dict.fromkeys([*plan.columns, *plan.masked])
     left_out = tuple(
         name for name in named if plan.description(name).role == "quasi-identifier" and name not in step.columns
@@ -334,7 +535,7 @@ def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> d
         "untouched": {one.name: one.untouched for one in columns},
         "missing": {one.name: one.prepared.n_missing for one in columns},
         "unmatched": {one.name: one.n_unmatched_in_place for one in columns},
-        "unchanged_records": int(np.count_nonzero(np.logical_and.reduce(same))),
+        "unchanged_records": done.unchanged_records,
         "rmse": {one.name: one.rmse() for one in columns},
         "farthest": {one.name: one.farthest() for one in columns},
         **done.facts,

@@ -34,6 +34,16 @@ def in_threads(work: Callable[[slice], None], parts: list[slice]) -> None:
             one.cancel()
 
 
+def n_threads() -> int:
+    """How many threads there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def stay_alone() -> None:
+    """From now on the calling thread does all work itself: for a process that is one of several on the machine."""
+    _here.is_worker = True
+
+
 def _as_worker(work: Callable[[slice], None], part: slice) -> None:
     _here.is_worker = True
     work(part)
@@ -42,5 +52,4 @@ def _as_worker(work: Callable[[slice], None], part: slice) -> None:
 @cache
 def _pool(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - threads do not survive into a forked process
     """The threads of this process: starting new ones for every piece of work would cost more than small pieces do."""
-    n_threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return ThreadPoolExecutor(n_threads, thread_name_prefix="anonto")
+    return ThreadPoolExecutor(n_threads(), thread_name_prefix="anonto")

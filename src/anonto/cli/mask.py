@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from anonto.cli.clusters import Engine, EngineOption, MasterOption, mask_on_cluster, require_engine
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, working
 
-if TYPE_CHECKING:
-    from anonto.release import Release
-
 
 def mask(
-    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, Excel, SPSS, Stata or SAS file.")],
+    table: Annotated[
+        Path,
+        typer.Argument(
+            help="A CSV, Parquet, Excel, SPSS, Stata or SAS file; or a folder or pattern of Parquet files, by name."
+        ),
+    ],
     *,
     plan: Annotated[Path, typer.Option("--plan", "-p", help="The plan, as TOML; `anonto init` proposes one.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The masked table; its suffix names the format.")],
@@ -29,6 +32,17 @@ def mask(
     keep_order: Annotated[
         bool, typer.Option("--keep-order", help="Keep the rows in order, which links them to the original.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            help="How much memory may be used, as 2GB; a CSV or Parquet table that does not fit is masked in two "
+            "passes. What waits is kept in a folder beside the output that only you can read: with shuffled rows it "
+            "may take as much disk as the rows in memory. The output is the same.",
+        ),
+    ] = None,
+    engine: EngineOption = Engine.LOCAL,
+    master: MasterOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,18 +50,52 @@ def mask(
 
     Example: `anonto mask discharges.csv --plan plan.toml --output masked.csv --report report.html`
     """
-    from anonto.run import mask as mask_table
+    from anonto.errors import NotForClustersError
 
     record = private or Path(f"{output}.private.json")
+    require_engine(engine, master)
     _require_free(table, plan, [output, record, *([report] if report else [])], force=force)
-    with working("Masking the table"):
-        release = mask_table(table, plan, seed=seed)
-    with working("Writing the masked table"):
-        release.save(output, keep_order=keep_order, private=record, report=report, force=force)
-    if as_json:
-        show_json(release.evidence)
+    if engine == Engine.SPARK:
+        if memory is not None:
+            raise NotForClustersError("--memory")
+        evidence = mask_on_cluster(
+            table,
+            plan,
+            output,
+            master=master,
+            seed=seed,
+            keep_order=keep_order,
+            private=private,
+            report=report,
+            force=force,
+        )
+    elif memory is None and table.is_file():
+        from anonto.run import mask as mask_table
+
+        with working("Masking the table"):
+            release = mask_table(table, plan, seed=seed)
+        with working("Writing the masked table"):
+            release.save(output, keep_order=keep_order, private=record, report=report, force=force)
+        evidence = release.evidence
     else:
-        _show(release, output, record, report)
+        from anonto.run import mask_file
+
+        with working("Masking the table"):
+            evidence = mask_file(
+                table,
+                plan,
+                output,
+                seed=seed,
+                memory=memory,
+                keep_order=keep_order,
+                private=record,
+                report=report,
+                force=force,
+            )
+    if as_json:
+        show_json(evidence)
+    else:
+        _show(evidence, output, record, report)
 
 
 def _require_free(table: Path, plan: Path, outputs: list[Path], *, force: bool) -> None:
@@ -68,10 +116,10 @@ def _real(path: Path) -> Path:
     return path.expanduser().resolve()
 
 
-def _show(release: Release, output: Path, record: Path, report: Path | None) -> None:
+def _show(evidence: dict[str, Any], output: Path, record: Path, report: Path | None) -> None:
     from anonto.errors import counted
+    from anonto.report.words import guarantee_line
 
-    evidence = release.evidence
     facts = [("records", f"{evidence['n_records']:,} released, {evidence['dropped_records']:,} dropped")]
     for number, step in enumerate(evidence["steps"], start=1):
         parameters = ", ".join(f"{key} = {value}" for key, value in step["parameters"].items())
@@ -91,3 +139,10 @@ def _show(release: Release, output: Path, record: Path, report: Path | None) -> 
     if report is not None:
         facts.append(("report", str(report)))
     show_facts("Masked", facts)
+    show_facts(
+        "Guarantees",
+        [
+            (f"step {number}", guarantee_line(step["guarantee"]))
+            for number, step in enumerate(evidence["steps"], start=1)
+        ],
+    )

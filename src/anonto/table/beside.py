@@ -29,17 +29,20 @@ _STORAGE_FAULTS = {
 
 
 @contextmanager
-def written_beside(path: Path, *, force: bool = True, mode: int | None = None) -> Iterator[Path]:
+def written_beside(
+    path: Path, *, force: bool = True, mode: int | None = None, room: Path | None = None
+) -> Iterator[Path]:
     """A temporary path in the target's folder, moved onto the target after the block.
 
     Args:
         path: The target.
         force: Whether an existing target is replaced; otherwise it is an error, before the work and after it.
         mode: The permissions of the file from its first moment; None leaves them to the process's mask.
+        room: A folder on the target's disk to write into; None for the target's own.
     """
     target = _target(path)
     _refuse_target(target, path, force=force)
-    beside = target.with_name(f".anonto-{secrets.token_hex(8)}{_endings(path)}")
+    beside = (room or target.parent) / f".anonto-{secrets.token_hex(8)}{_endings(path)}"
     try:
         os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode))
         yield beside

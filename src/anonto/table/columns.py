@@ -161,7 +161,7 @@ def _from_texts(series: pl.Series) -> Column:
     codes = np.empty(len(series), dtype=np.int32)
     while True:
         distinct = distinct.sort()
-        if _look_up(series, texts_known(distinct, len(series)), codes) == series.null_count():
+        if look_up(series, texts_known(distinct, len(series)), codes) == series.null_count():
             return Column(tuple(distinct.to_list()), codes)
         unknown = series.filter(pl.Series(codes == MISSING) & series.is_not_null())
         distinct = distinct.append(unknown.unique())
@@ -178,11 +178,11 @@ def _from_batches(batches: TextBatches) -> Column:
     for batch in batches.read():
         here = codes[filled : filled + len(batch)]
         filled += len(batch)
-        if _look_up(batch, known, here) > batch.null_count():
+        if look_up(batch, known, here) > batch.null_count():
             unknown = batch.filter(pl.Series(here == MISSING) & batch.is_not_null()).unique().sort()
             distinct = pl.concat([distinct, unknown])
             known = texts_known(distinct, batches.n_rows)
-            _look_up(batch, known, here)
+            look_up(batch, known, here)
     if distinct.is_sorted():
         return Column(tuple(distinct.to_list()), codes)
     order = distinct.arg_sort().to_numpy()
@@ -196,14 +196,14 @@ def _from_batches(batches: TextBatches) -> Column:
     return Column(tuple(distinct.gather(order).to_list()), codes)
 
 
-def _look_up(series: pl.Series, known: KnownTexts, codes: NDArray[np.int32]) -> int:
+def look_up(series: pl.Series, known: KnownTexts, codes: NDArray[np.int32]) -> int:
     """The code of each text, in threads; how many are missing or not known, with code −1."""
     without: list[int] = []
 
-    def look_up(part: slice) -> None:
+    def find(part: slice) -> None:
         without.append(known.look_up(series[part], codes[part]))
 
-    in_threads(look_up, slices(0, len(series), TEXTS_AT_ONCE))
+    in_threads(find, slices(0, len(series), TEXTS_AT_ONCE))
     return sum(without)
 
 

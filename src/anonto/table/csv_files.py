@@ -35,7 +35,7 @@ from anonto.table.holding import flat_columns
 from anonto.table.table import Dialect, Origin, Table, refuse_bad_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import IO
 
@@ -57,12 +57,14 @@ def read_csv(path: Path, *, delimiter: str | None = None, encoding: str | None =
     data = np.frombuffer(content, np.uint8)
     found = checked_delimiter(delimiter) if delimiter is not None else detected_delimiter(data)
     separator = ord(found) if found else unused_byte(content)
-    facts = _checked_facts(data, separator, path.name)
+    from anonto.table.kernels import scan_records
+
+    facts = checked_facts(scan_records(data, separator), path.name)
     dialect = Dialect(
         delimiter=found or ",",
         encoding=found_encoding,
         has_mark=has_mark,
-        line_ending=_line_ending(facts),
+        line_ending=line_ending(facts),
         is_packed=_is_packed(path),
     )
     frame = _frame(content, data, separator, facts, path.name)
@@ -74,10 +76,10 @@ def _is_packed(path: Path) -> bool:
         return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
 
 
-def _checked_facts(data: Bytes, separator: int, name: str) -> Longs:
+def checked_facts(facts: Longs, name: str) -> Longs:
+    """The facts about a file without faults."""
     from anonto.table import kernels
 
-    facts = kernels.scan_records(data, separator)
     if line := int(facts[kernels.UNCLOSED_LINE]):
         raise MalformedFileError(name, "CSV", "the quote that opens there is never closed", line)
     if line := int(facts[kernels.OVERFULL_LINE]):
@@ -88,7 +90,8 @@ def _checked_facts(data: Bytes, separator: int, name: str) -> Longs:
     return facts
 
 
-def _line_ending(facts: Longs) -> str:
+def line_ending(facts: Longs) -> str:
+    """How most records end."""
     from anonto.table.kernels import N_BOTH, N_LINE_FEEDS, N_RETURNS
 
     by_ending = {"\n": facts[N_LINE_FEEDS], "\r\n": facts[N_BOTH], "\r": facts[N_RETURNS]}
@@ -126,33 +129,44 @@ def _frame(content: bytes, data: Bytes, separator: int, facts: Longs, name: str)
 
 def write_csv(table: Table, path: Path, name: str) -> None:
     """Write a table to a path in its own dialect, or in the common one; ``name`` is what the file will be called."""
-    dialect = table.origin.dialect or Dialect()
+    sink_csv(lambda: iter([table.frame]), table.origin, path, name)
+
+
+def sink_csv(parts: Callable[[], Iterator[pl.DataFrame]], origin: Origin, path: Path, name: str) -> None:
+    """The same from stretches of a table as they are made, at least one; they are made again if need be."""
+    dialect = origin.dialect or Dialect()
     if name.lower().endswith(TAB_ENDINGS):
         dialect = replace(dialect, delimiter="\t")
-    frame = flat_columns(table.frame, name, "CSV")
     is_packed = name.lower().endswith(".gz")
     try:
-        _write(frame, path, dialect, is_packed=is_packed)
+        _write(parts(), path, name, dialect, is_packed=is_packed)
     except UnicodeEncodeError:
         warnings.warn(ReplacedEncodingWarning(name, dialect.encoding), stacklevel=2)
-        _write(frame, path, replace(dialect, encoding="utf-8", has_mark=True), is_packed=is_packed)
+        _write(parts(), path, name, replace(dialect, encoding="utf-8", has_mark=True), is_packed=is_packed)
 
 
-def _write(frame: pl.DataFrame, path: Path, dialect: Dialect, *, is_packed: bool) -> None:
-    header = _header(frame.columns, dialect)
+def _write(frames: Iterator[pl.DataFrame], path: Path, name: str, dialect: Dialect, *, is_packed: bool) -> None:
+    first = flat_columns(next(frames), name, "CSV")
+    header = _header(first.columns, dialect)
     with _sink(path, is_packed=is_packed) as file:
         if dialect.has_mark:
             file.write(MARKS.get(dialect.encoding, b""))
         file.write(header.encode(dialect.encoding))
-        if dialect.encoding == "utf-8" and not is_packed:
-            file.flush()
-            _write_records(frame, dialect, file)
-            return
-        for part in frame.iter_slices(RECORDS_AT_A_TIME):
-            text = io.BytesIO()
-            _write_records(part, dialect, text)
-            written = text.getvalue()
-            file.write(written if dialect.encoding == "utf-8" else written.decode().encode(dialect.encoding))
+        _write_frame(first, file, dialect, is_packed=is_packed)
+        for frame in frames:
+            _write_frame(flat_columns(frame, name, "CSV"), file, dialect, is_packed=is_packed)
+
+
+def _write_frame(frame: pl.DataFrame, file: IO[bytes], dialect: Dialect, *, is_packed: bool) -> None:
+    if dialect.encoding == "utf-8" and not is_packed:
+        file.flush()
+        _write_records(frame, dialect, file)
+        return
+    for part in frame.iter_slices(RECORDS_AT_A_TIME):
+        text = io.BytesIO()
+        _write_records(part, dialect, text)
+        written = text.getvalue()
+        file.write(written if dialect.encoding == "utf-8" else written.decode().encode(dialect.encoding))
 
 
 def _write_records(frame: pl.DataFrame, dialect: Dialect, file: IO[bytes]) -> None:

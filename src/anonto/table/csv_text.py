@@ -37,18 +37,21 @@ _NOT_IN_TEXT = re.compile(rb"[\x01-\x08\x0e-\x19\x1b]")
 def as_utf_8(content: bytes, name: str, asked: str | None = None) -> tuple[bytes, str, bool]:
     """The content in UTF-8 without a mark, the encoding it had, and whether it had a byte order mark."""
     refuse_binary(content, name)
-    encoding = _known(asked) if asked is not None else _told_by_bytes(content, name)
-    marked = next((of for of, mark in MARKS.items() if content.startswith(mark)), None)
-    if marked and marked[:6] == encoding[:6]:
-        encoding, content = marked, content[len(MARKS[marked]) :]
-    else:
-        marked = None
+    encoding, is_marked = encoding_of(content, name, asked)
+    content = content[len(MARKS[encoding]) :] if is_marked else content
     try:
-        return _transcoded(content, encoding, name), encoding, marked is not None
+        return _transcoded(content, encoding, name), encoding, is_marked
     except UnicodeDecodeError as error:
         if asked is None and encoding == "utf-8":
             return _as_windows_1252(content, name), "windows-1252", False
         raise EncodingError(name, _line_of(content, error.start, encoding), encoding) from None
+
+
+def encoding_of(content: bytes, name: str, asked: str | None = None) -> tuple[str, bool]:
+    """The encoding that was asked for or that the content tells, and whether a byte order mark of it is there."""
+    encoding = _known(asked) if asked is not None else _told_by_bytes(content, name)
+    marked = next((of for of, mark in MARKS.items() if content.startswith(mark)), None)
+    return (marked, True) if marked and marked[:6] == encoding[:6] else (encoding, False)
 
 
 def _known(asked: str) -> str:
@@ -91,9 +94,14 @@ def _transcoded(content: bytes, encoding: str, name: str) -> bytes:
     return utf_8
 
 
-def _as_windows_1252(content: bytes, name: str) -> bytes:
+def refuse_control_characters(content: bytes, name: str) -> None:
+    """Refuse what only a program would write."""
     if _NOT_IN_TEXT.search(content):
         raise BinaryFileError(name)
+
+
+def _as_windows_1252(content: bytes, name: str) -> bytes:
+    refuse_control_characters(content, name)
     try:
         utf_8 = content.decode("windows-1252").encode()
     except UnicodeDecodeError as error:

@@ -123,7 +123,7 @@ class Door:
 
         codes = new.codes if order is None else _picked(new.codes, order)
         values = new.texts if new.texts is not None else self.table[name].gather(new.examples)
-        values = values if new.further is None else _longer_polars(values, new.further)
+        values = values if new.further is None else longer_polars(values, new.further)
         looked_up = gathered(values, codes).alias(name)
         if new.texts is not None or not (codes < 0).any():
             return looked_up
@@ -166,7 +166,7 @@ class Door:
         return pa.table(list(columns.values()), schema=pa.schema(fields, self.table.schema.metadata))
 
 
-def _longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
+def longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
     """A column with new values behind its own, of the same type where that can hold them."""
     import polars as pl
 
@@ -262,6 +262,12 @@ def _picked(codes: NDArray[np.int32], order: Rows) -> NDArray[np.int32]:
 
     in_threads(fill, slices(0, order.size, CODES_AT_ONCE))
     return out
+
+
+def is_spark_frame(table: Any) -> bool:
+    """Whether a table is a DataFrame of Spark, told without importing it."""
+    kind = type(table)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
 def _library(table: Any) -> str:

@@ -33,8 +33,9 @@ PLAIN, QUOTED, OVERFULL, UNCLOSED = 0, 1, 2, 3
     N_RETURNS,
     HEADER_START,
     HEADER_END,
+    NEXT_LINE,
     N_FACTS,
-) = range(15)
+) = range(16)
 """Places in the array of facts that ``scan_records`` returns; lines count from 1, 0 is none."""
 
 
@@ -106,14 +107,15 @@ def _record(data: Bytes, start: int, delimiter: int) -> tuple[int, int, int, int
 
 
 @njit(cache=True, nogil=True)
-def scan_records(data: Bytes, delimiter: int) -> Longs:
-    """The facts about a file; a quote that is never closed takes all that follows it."""
+def scan_records(data: Bytes, delimiter: int, n_columns: int = 0, line: int = 1) -> Longs:
+    """The facts about a file; a quote that is never closed takes all that follows it.
+
+    For a later stretch of a file its number of columns and of its first line are given.
+    """
     facts = np.zeros(N_FACTS, np.int64)
-    n_columns = 0
     n_records = 0
     n_line_feeds = 0
     i = 0
-    line = 1
     while i < data.size:
         start = i
         start_line = line
@@ -144,7 +146,22 @@ def scan_records(data: Bytes, delimiter: int) -> Longs:
             facts[RAGGED_LINE] = facts[RAGGED_LINE] or start_line
             facts[N_RAGGED] += 1
     facts[N_COLUMNS], facts[N_RECORDS], facts[N_LINE_FEEDS] = n_columns, n_records, n_line_feeds
+    facts[NEXT_LINE] = line
     return facts
+
+
+@njit(cache=True, nogil=True)
+def whole_records(data: Bytes, delimiter: int) -> int:
+    """Where the last record begins that may go on behind the data: all before it is whole."""
+    i = 0
+    while i < data.size:
+        start = i
+        is_blank = data[i] == LINE_FEED or data[i] == CARRIAGE_RETURN
+        end = i if is_blank else _record(data, i, delimiter)[0]
+        if end >= data.size - (1 if end < data.size and data[end] == CARRIAGE_RETURN else 0):
+            return start
+        i = _after_line_end(data, end)
+    return i
 
 
 @njit(cache=True, nogil=True)

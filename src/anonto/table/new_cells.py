@@ -81,6 +81,14 @@ def settled(prepared: PreparedColumn, numbers: NDArray[Any]) -> NDArray[np.float
     return np.asarray(np.round(numbers, _most_decimals(own, has_comma=_has_decimal_comma(own))) + 0.0)
 
 
+def grain(prepared: PreparedColumn) -> float:
+    """What the numbers of a column are rounded to when they are settled: 1 for ranks."""
+    if prepared.description.kind == "ordinal":
+        return 1.0
+    own = prepared.column.values
+    return float(10.0 ** -_most_decimals(own, has_comma=_has_decimal_comma(own)))
+
+
 def _ranks(ranks: NDArray[np.float64], order: Sequence[str]) -> tuple[str, ...]:
     nearest = np.clip(np.rint(ranks), 0, len(order) - 1).astype(np.int64)
     return tuple(order[rank] for rank in nearest.tolist())

@@ -59,20 +59,42 @@ def write_parquet(table: Table, path: Path, name: str) -> None:
     table.frame.write_parquet(path, compression="zstd", compression_level=1, statistics=False)
 
 
-def sink_parquet(parts: Callable[[], Iterator[pl.DataFrame]], path: Path, name: str) -> None:
-    """Write a Parquet file, likewise without statistics, from stretches of a table as they are made."""
+def sink_parquet(
+    parts: Callable[[], Iterator[pl.DataFrame]], path: Path, name: str, row_group_size: int | None = None
+) -> None:
+    """Write a Parquet file, likewise without statistics, from stretches of a table as they are made.
+
+    Whole row groups are held; None for rows as polars puts them together.
+    """
     from polars.io.plugins import register_io_source
 
     made = parts()
     first = next(made)
     _refuse_objects(first.schema, name)
+    failed: list[Exception] = []
 
     def source(*_: Any) -> Iterator[pl.DataFrame]:
         yield first
-        yield from made
+        try:
+            yield from made
+        except Exception as error:
+            failed.append(error)
+            raise
 
     stretches = register_io_source(source, schema=first.schema, is_pure=False)
-    stretches.sink_parquet(path, compression="zstd", compression_level=1, statistics=False, maintain_order=True)
+    try:
+        stretches.sink_parquet(
+            path,
+            compression="zstd",
+            compression_level=1,
+            statistics=False,
+            maintain_order=True,
+            row_group_size=row_group_size,
+        )
+    except Exception:
+        if failed:
+            raise failed[0] from None
+        raise
 
 
 def _refuse_objects(schema: Mapping[str, Any], name: str) -> None:

@@ -21,7 +21,7 @@ from anonto.errors import (
 from anonto.ontology.catalogue import open_ontology
 from anonto.ontology.matching import matcher_of
 from anonto.table.attributes import ExtendedAttribute, MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
-from anonto.table.columns import MISSING, Column, encode
+from anonto.table.columns import Column, encode
 from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
@@ -68,7 +68,11 @@ def opener(folder: Path | None = None) -> Opener:
 
 def encode_described(name: str, values: Any, description: ColumnDescription) -> Column:
     """Encode a column, with the texts that mean missing as missing; refuse missing cells where they are refused."""
-    column = encode(values)
+    return described(name, encode(values), description)
+
+
+def described(name: str, column: Column, description: ColumnDescription) -> Column:
+    """The same for a column that is encoded already."""
     if description.na:
         means_missing = np.array([*(value in description.na for value in column.values), False])
         column = column.without(means_missing)
@@ -79,13 +83,20 @@ def encode_described(name: str, values: Any, description: ColumnDescription) -> 
 
 def records_to_drop(column: Column, description: ColumnDescription, open_once: Opener) -> NDArray[np.bool_] | None:
     """Which records a column's policies drop; None for none."""
-    dropped = np.zeros(len(column), dtype=np.bool_)
-    if description.missing == "drop":
-        dropped |= column.codes == MISSING
-    if description.unmatched == "drop" and description.kind == "nominal" and description.ontologies:
-        unmatched = np.array([*(concepts is None for concepts in _placed(column, description, open_once)), False])
-        dropped |= unmatched[column.codes]
+    values = values_to_drop(column, description, open_once)
+    if not values.any():
+        return None
+    dropped = values[column.codes]
     return dropped if dropped.any() else None
+
+
+def values_to_drop(column: Column, description: ColumnDescription, open_once: Opener) -> NDArray[np.bool_]:
+    """Which distinct values, and behind them whether missing cells, have their records dropped by policies."""
+    dropped = np.zeros(len(column.values) + 1, dtype=np.bool_)
+    dropped[-1] = description.missing == "drop"
+    if description.unmatched == "drop" and description.kind == "nominal" and description.ontologies:
+        dropped[:-1] = [concepts is None for concepts in _placed(column, description, open_once)]
+    return dropped
 
 
 def prepare(name: str, column: Column, description: ColumnDescription, open_once: Opener) -> PreparedColumn:

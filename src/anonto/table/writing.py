@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from anonto.table.table import Table, TableFormat
+    from anonto.table.table import Origin, Table, TableFormat
 
 ENDINGS: dict[str, TableFormat] = {
     ".csv": "csv",
@@ -56,6 +56,27 @@ def write_parquet_in_parts(parts: Callable[[], Iterator[pl.DataFrame]], path: Pa
 
     with written_beside(path, force=force) as beside:
         sink_parquet(parts, beside, path.name)
+
+
+def sink_in_parts(
+    parts: Callable[[], Iterator[pl.DataFrame]], origin: Origin, path: Path, name: str, n_rows: int
+) -> None:
+    """Write stretches of a table to a path as they are made.
+
+    Args:
+        parts: Starts to make them.
+        origin: Tells the dialect of CSV.
+        path: Where they are written to.
+        name: Tells the format, CSV or Parquet.
+        n_rows: Rows of a stretch, and of a row group of Parquet.
+    """
+    from anonto.table.csv_files import sink_csv
+    from anonto.table.parquet_files import sink_parquet
+
+    if output_format(name) == "csv":
+        sink_csv(parts, origin, path, name)
+    else:
+        sink_parquet(parts, path, name, n_rows)
 
 
 def output_format(path: str | os.PathLike[str]) -> TableFormat:

@@ -149,3 +149,12 @@ def test_parts_of_the_order_of_rows_join_to_the_whole() -> None:
     order = row_order(Seed(3), "rows", 10_000)
     parts = [order.part(first, min(first + 777, 10_000)) for first in range(0, 10_000, 777)]
     assert np.array_equal(np.concatenate(parts), order.part(0, 10_000))
+
+
+@pytest.mark.parametrize("n_rows", [1, 400, 1_500, 70_000])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_places_of_rows_are_where_the_order_puts_them(n_rows: int, seed: int) -> None:
+    order = row_order(Seed(seed), "rows", n_rows)
+    rows = order.part(0, n_rows)
+    assert (order.places(0, n_rows)[rows] == np.arange(n_rows)).all()
+    assert (order.places(n_rows // 3, n_rows) == order.places(0, n_rows)[n_rows // 3 :]).all()

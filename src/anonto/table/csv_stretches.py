@@ -1,0 +1,315 @@
+"""CSV files that are read a stretch of records at a time; what comes is what reading them at once gives.
+
+A first look at all bytes tells what a part of them cannot: the character set, faults anywhere, the usual end of a line.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import hashlib
+import io
+import os
+import warnings
+import zlib
+from contextlib import closing
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from anonto.errors import (
+    AssumedEncodingWarning,
+    BinaryFileError,
+    ChangedFileError,
+    EmptyFileError,
+    EncodingError,
+    MalformedFileError,
+    TooLongRecordError,
+    UnnamedColumnsError,
+    UnreadableFileError,
+)
+from anonto.ontology.source import GZIP_MAGIC, opened, refuse_binary
+from anonto.table.csv_files import checked_facts, line_ending
+from anonto.table.csv_text import (
+    MARKS,
+    checked_delimiter,
+    detected_delimiter,
+    encoding_of,
+    refuse_control_characters,
+    unused_byte,
+)
+from anonto.table.stretches import sign
+from anonto.table.table import Dialect, Origin, refuse_bad_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from typing import IO
+
+    import polars as pl
+
+    from anonto.table.kernels import Bytes, Longs
+
+BYTES_AT_ONCE = 8 << 20
+HEAD_BYTES = 1 << 16
+LONGEST_RECORD = 256 << 20
+DELIMITER_SAMPLE = (1 << 20) + 1
+POSSIBLY_UNUSED = bytes((0x1F, 0x1E, 0x1D, 0x1C, *range(1, 9)))
+
+
+class CsvStretches:
+    """A CSV file, plain or in gzip."""
+
+    def __init__(self, path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> None:
+        """Look at all of it once; what is not given is detected."""
+        import polars as pl
+
+        self.files = [path]
+        self._path, self._sign = path, sign(path)
+        with opened(path) as file:
+            self._is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+        self._sha256, sample, used = self._first_look(encoding)
+        found = checked_delimiter(delimiter) if delimiter is not None else detected_delimiter(sample)
+        self._separator = ord(found) if found else unused_byte(used)
+        self._facts = self._all_facts()
+        names = self._names()
+        self._has_one_too_many = len(names) > 1 and not names[-1]
+        names = names[:-1] if self._has_one_too_many else names
+        refuse_bad_names(names, path.name)
+        self.schema: Mapping[str, pl.DataType] = {name: pl.String() for name in names}
+        dialect = Dialect(
+            delimiter=found or ",",
+            encoding=self._encoding,
+            has_mark=self._has_mark,
+            line_ending=line_ending(self._facts),
+            is_packed=self._is_packed,
+        )
+        self.origin = Origin(name=path.name, format="csv", sha256=self._sha256, dialect=dialect)
+
+    @property
+    def n_rows(self) -> int:
+        """How many records there are."""
+        from anonto.table import kernels
+
+        blank = int(self._facts[kernels.N_BLANK]) if self._is_one_column else 0
+        return int(self._facts[kernels.N_RECORDS]) + blank
+
+    @property
+    def _is_one_column(self) -> bool:
+        from anonto.table import kernels
+
+        return int(self._facts[kernels.N_COLUMNS]) == 1
+
+    def bytes_per_row(self) -> float:
+        """About how much a row takes in memory: its text, and a view of each cell."""
+        return plain_bytes(self._path) / max(self.n_rows, 1) + BYTES_PER_VIEW * len(self.schema)
+
+    def read(self, columns: Sequence[str], n_rows: int = 0) -> Iterator[pl.DataFrame]:  # noqa: ARG002
+        """Some columns, in stretches of as many rows as so many bytes hold; the bytes must still be the same."""
+        import polars as pl
+
+        from anonto.table import kernels
+
+        facts = self._facts
+        n_columns = int(facts[kernels.N_COLUMNS])
+        positions = [place for place, name in enumerate(self.schema) if name in set(columns)]
+        names = [list(self.schema)[place] for place in positions]
+        last = n_columns - 1 if self._has_one_too_many else None
+        header = self._separator_byte.join(b"%d" % place for place in range(n_columns)) + b"\n"
+        is_odd = bool(facts[kernels.N_STRAY_QUOTES] or facts[kernels.N_RETURNS])
+        is_odd |= bool(facts[kernels.N_BLANK]) and not self._is_one_column
+        seen, is_first = 0, True
+        for part in self._records():
+            body = part[int(facts[kernels.HEADER_END]) :] if is_first else part
+            is_first = False
+            content = header + body
+            if is_odd:
+                data = np.frombuffer(content, np.uint8)
+                strays = int(kernels.scan_records(data, self._separator)[kernels.N_STRAY_QUOTES])
+                content = kernels.canonical_records(data, self._separator, strays, self._is_one_column).tobytes()
+            wanted = positions if last is None else [*positions, last]
+            try:
+                frame = pl.read_csv(content, separator=chr(self._separator), infer_schema=False, columns=wanted)
+            except pl.exceptions.PolarsError:
+                raise MalformedFileError(self._path.name, "CSV", "its records cannot be told apart") from None
+            if last is not None:
+                if frame.to_series(-1).null_count() < frame.height:
+                    raise UnnamedColumnsError(self._path.name, [n_columns])
+                frame = frame.drop(frame.columns[-1])
+            frame.columns = names
+            seen += frame.height
+            yield frame.select(columns)
+        if seen != self.n_rows:
+            raise MalformedFileError(self._path.name, "CSV", "its records cannot be told apart")
+
+    def require_unchanged(self) -> None:
+        """Refuse a file whose size, time or number changed; its bytes are compared whenever they are read."""
+        if sign(self._path) != self._sign:
+            raise ChangedFileError(self._path.name)
+
+    # ------------------------------------------------------------------------------------------ the first look
+
+    def _first_look(self, asked: str | None) -> tuple[str, Bytes, bytes]:
+        """The hash of the file, its beginning in UTF-8, and which odd bytes it has; finds its character set."""
+        head = b""
+        with closing(self._stored(lambda _: None)) as chunks:
+            while len(head) < HEAD_BYTES and (chunk := next(chunks, b"")):
+                head += chunk
+        refuse_binary(head, self._path.name)
+        self._encoding, self._has_mark = encoding_of(head, self._path.name, asked)
+        try:
+            return self._looked_through()
+        except UnicodeDecodeError:
+            if asked is not None or self._encoding != "utf-8":
+                raise EncodingError(self._path.name, self._line_of_fault(), self._encoding) from None
+        self._encoding, self._has_mark = "windows-1252", False
+        try:
+            look = self._looked_through()
+        except UnicodeDecodeError:
+            raise EncodingError(self._path.name, self._line_of_fault(), "windows-1252") from None
+        warnings.warn(AssumedEncodingWarning(self._path.name), stacklevel=2)
+        return look
+
+    def _looked_through(self) -> tuple[str, Bytes, bytes]:
+        digests: list[str] = []
+        beginning, used, is_blank = bytearray(), set(), True
+        for chunk in self._in_utf_8(digests.append):
+            if 0 in chunk:
+                raise BinaryFileError(self._path.name)
+            if self._encoding == "windows-1252":
+                refuse_control_characters(chunk, self._path.name)
+            if len(beginning) < DELIMITER_SAMPLE:
+                beginning += chunk[: DELIMITER_SAMPLE - len(beginning)]
+            used |= {byte for byte in POSSIBLY_UNUSED if byte in chunk}
+            is_blank = is_blank and (not chunk or chunk.isspace())
+        if is_blank:
+            raise EmptyFileError(self._path.name)
+        return digests[0], np.frombuffer(bytes(beginning), np.uint8), bytes(used)
+
+    def _line_of_fault(self) -> int:
+        line = 1
+        try:
+            for chunk in self._in_utf_8(lambda _: None):
+                line += chunk.count(b"\n")
+        except UnicodeDecodeError as error:
+            line += bytes(error.object)[: error.start].decode(self._encoding, errors="ignore").count("\n")
+        return line
+
+    def _all_facts(self) -> Longs:
+        """What `scan_records` says of the whole file, stretch by stretch."""
+        from anonto.table import kernels
+
+        firsts = (kernels.RAGGED_LINE, kernels.UNCLOSED_LINE, kernels.OVERFULL_LINE)
+        total: Longs | None = None
+        for part in self._records():
+            data = np.frombuffer(part, np.uint8)
+            if total is None:
+                total = kernels.scan_records(data, self._separator)
+                continue
+            line, n_columns = int(total[kernels.NEXT_LINE]), int(total[kernels.N_COLUMNS])
+            own = kernels.scan_records(data, self._separator, n_columns, line)
+            kept = {place: total[place] or own[place] for place in firsts}
+            kept |= {place: total[place] for place in (kernels.N_COLUMNS, kernels.HEADER_START, kernels.HEADER_END)}
+            kept[kernels.NEXT_LINE] = own[kernels.NEXT_LINE]
+            total = total + own
+            for place, number in kept.items():
+                total[place] = number
+        if total is None:
+            raise EmptyFileError(self._path.name)
+        return checked_facts(total, self._path.name)
+
+    def _names(self) -> list[str]:
+        from anonto.table import kernels
+
+        with closing(self._records()) as parts:
+            first = next(parts)
+        header = first[int(self._facts[kernels.HEADER_START]) : int(self._facts[kernels.HEADER_END])].decode()
+        return next(csv.reader(io.StringIO(header, newline=""), delimiter=chr(self._separator)))
+
+    # ------------------------------------------------------------------------------------------ bytes
+
+    @property
+    def _separator_byte(self) -> bytes:
+        return bytes((self._separator,))
+
+    def _records(self) -> Generator[bytes]:
+        """Whole records in UTF-8, the first stretch with the header."""
+        from anonto.table import kernels
+
+        rest, line, has_header = b"", 1, False
+        digests: list[str] = []
+        for chunk in self._in_utf_8(digests.append):
+            rest += chunk
+            end = int(kernels.whole_records(np.frombuffer(rest, np.uint8), self._separator)) if rest else 0
+            if end and (has_header or not rest[:end].isspace()):
+                has_header = True
+                yield rest[:end]
+                line += rest.count(b"\n", 0, end)
+                rest = rest[end:]
+            if len(rest) > LONGEST_RECORD:
+                raise TooLongRecordError(self._path.name, line)
+        if rest:
+            yield rest
+        if digests[0] != self._sha256:
+            raise ChangedFileError(self._path.name)
+
+    def _in_utf_8(self, hashed: Callable[[str], object]) -> Iterator[bytes]:
+        """The text in UTF-8 without a mark; the hash of the file as it is stored is told at the end."""
+        decoder = codecs.getincrementaldecoder(self._encoding)()
+        to_skip = len(MARKS[self._encoding]) if self._has_mark else 0
+        for chunk in self._stored(hashed):
+            content, to_skip = chunk[to_skip:], max(0, to_skip - len(chunk))
+            if self._encoding == "utf-8" and content.isascii() and decoder.getstate()[0] == b"":
+                yield content
+            else:
+                yield decoder.decode(content).encode()
+        yield decoder.decode(b"", final=True).encode()
+
+    def _stored(self, hashed: Callable[[str], object]) -> Generator[bytes]:
+        """The bytes, unpacked."""
+        with opened(self._path) as file:
+            watched = _Hashing(cast("IO[bytes]", file))
+            source = gzip.GzipFile(fileobj=watched) if self._is_packed else watched
+            try:
+                while chunk := source.read(BYTES_AT_ONCE):
+                    yield chunk
+                watched.finish()
+            except EOFError:
+                raise MalformedFileError(self._path.name, "gzip", "it ends in the middle") from None
+            except (gzip.BadGzipFile, zlib.error):
+                raise MalformedFileError(self._path.name, "gzip", "its compressed data is damaged") from None
+            except OSError as error:
+                raise UnreadableFileError(str(self._path), error.strerror or "unknown reason") from None
+        hashed(watched.sha256.hexdigest())
+
+
+class _Hashing(io.RawIOBase):
+    """A file that is hashed as it is read, once, from its beginning."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__()
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        """Some bytes."""
+        chunk = self._file.read(size)
+        self.sha256.update(chunk)
+        return chunk
+
+    def finish(self) -> None:
+        """Hash what nobody has read."""
+        while self.read(BYTES_AT_ONCE):
+            pass
+
+
+def plain_bytes(path: Path) -> int:
+    """About how many bytes a CSV file has when it is unpacked."""
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        return size * LIKELY_EXPANSION if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC else size
+
+
+LIKELY_EXPANSION = 8
+BYTES_PER_VIEW = 16
