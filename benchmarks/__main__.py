@@ -31,6 +31,9 @@ SUBJECTS = (
     "grouping",
     "microaggregation",
     "noise",
+    "scale",
+    "spark",
+    "assessing",
     "peers",
     "startup",
 )

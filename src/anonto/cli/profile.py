@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from anonto.cli.clusters import Engine, EngineOption, MasterOption, profile_on_cluster, require_engine
 from anonto.cli.init import FolderOption, OntologyOption
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_json, show_table, working
@@ -23,6 +24,8 @@ def profile(
     ] = None,
     ontology: OntologyOption = None,
     folder: FolderOption = None,
+    engine: EngineOption = Engine.LOCAL,
+    master: MasterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Describe the columns of a table, how they hang together, and which combinations single people out.
@@ -37,12 +40,18 @@ def profile(
 
     if plan is not None and (ontology or folder):
         raise PlanError("A plan names its ontologies itself", "leave out --ontology and --folder, or --plan")
+    require_engine(engine, master)
+    if engine == Engine.SPARK and plan is None:
+        raise PlanError("On a cluster columns are not guessed", "say with --plan what they are")
     with working("Looking at the table"):
         if plan is not None:
             chosen = plan_of(plan)
         else:
             chosen = propose(table, ontologies=ontology or (), folders=folder or ()).plan
-        found = profile_of(read_table(table, **chosen.table), chosen)
+        if engine == Engine.SPARK:
+            found = profile_on_cluster(table, chosen, master)
+        else:
+            found = profile_of(read_table(table, **chosen.table), chosen)
     if as_json:
         show_json({"plan": str(plan) if plan else "guessed", **found})
         return

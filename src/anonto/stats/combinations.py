@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
 
@@ -43,14 +43,26 @@ class SinglingOut:
         ]
 
 
-def singling_out(columns: Mapping[str, Column]) -> SinglingOut:
-    """Count the unique records of every combination of up to three columns; of too many the most telling ones."""
+def singling_out(
+    columns: Mapping[str, Column], unique_records: Callable[[Sequence[tuple[str, ...]]], list[int]] | None = None
+) -> SinglingOut:
+    """Count the unique records of every combination of up to three columns; of too many the most telling ones.
+
+    Args:
+        columns: All columns.
+        unique_records: Counts them for some combinations where the records are elsewhere; None to count here.
+    """
     n_records = max((len(column) for column in columns.values()), default=0)
     telling = sorted(columns, key=lambda name: (-_entropy(columns[name]), name))
     chosen = telling[: _how_many(len(telling), n_records)]
-    frame = _frame({name: columns[name] for name in chosen})
     sizes = range(1, MOST_COLUMNS_TOGETHER + 1)
-    found = [(names, _unique_records(frame, names)) for size in sizes for names in combinations(chosen, size)]
+    together = [names for size in sizes for names in combinations(chosen, size)]
+    if unique_records is None:
+        frame = _frame({name: columns[name] for name in chosen})
+        unique = [_unique_records(frame, names) for names in together]
+    else:
+        unique = unique_records(together)
+    found = list(zip(together, unique, strict=True))
     found.sort(key=lambda one: (-one[1], len(one[0]), one[0]))
     left_out = tuple(name for name in columns if name not in chosen)
     return SinglingOut(tuple(found), left_out, n_records)

@@ -34,6 +34,15 @@ def joint_shares(a: Column, b: Column) -> NDArray[np.float64] | Any:
     return table / len(a)
 
 
+def shares_of_counts(
+    a: NDArray[np.int32], b: NDArray[np.int32], counts: NDArray[np.int64], shape: tuple[int, int]
+) -> NDArray[np.float64] | Any:
+    """The same from the pairs that occur, each once, and how many records have each."""
+    n_records, cells = int(counts.sum()), shape[0] * shape[1]
+    table = coo_array((counts.astype(np.float64), (a, b)), shape=shape).tocsr() / n_records
+    return table.toarray() if cells <= DENSE_CELLS and n_records * SPARSE_IF_FEWER > cells else table
+
+
 def _dense(a: NDArray[np.int32], b: NDArray[np.int32], shape: tuple[int, int]) -> NDArray[np.int64]:
     """Count in chunks: the pair numbers of all records at once would be larger than the columns themselves."""
     counts = np.zeros(shape[0] * shape[1], dtype=np.int64)

@@ -7,7 +7,7 @@ mean and by quantiles, nominal columns by the concept in their middle.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,7 +17,7 @@ from anonto.errors import AllMissingError, MissingColumnError, UnmatchedValuesEr
 from anonto.ontology.matching import matcher_of
 from anonto.stats.centre import mean_of
 from anonto.stats.combinations import singling_out
-from anonto.stats.contingency import joint_shares
+from anonto.stats.contingency import joint_shares, shares_of_counts
 from anonto.stats.dependence import Spread, TwoColumns
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.table.columns import Column
@@ -25,7 +25,7 @@ from anonto.table.facts import open_table
 from anonto.table.prepare import encode_described, opener, prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -69,25 +69,50 @@ def profile(table: Any, plan: DescribedColumns) -> dict[str, Any]:
         ``combinations`` (unique records, worst first) and ``left_out`` (columns with too much to count).
     """
     opened = open_table(table)
+
+    def encoded(name: str) -> Column:
+        return encode_described(name, opened.series(name), replace(plan.columns[name], missing="keep"))
+
+    return profile_of_counts(plan, opened.names, opened.n_records, encoded, _pairs_here)
+
+
+def profile_of_counts(
+    plan: DescribedColumns,
+    names: Sequence[str],
+    n_records: int,
+    encoded: Callable[[str], Column],
+    pairs_of: Callable[[Sequence[tuple[PreparedColumn, PreparedColumn]]], Iterator[Pair | None]],
+    unique_records: Callable[[Sequence[tuple[str, ...]]], list[int]] | None = None,
+) -> dict[str, Any]:
+    """The same, wherever the records are.
+
+    Args:
+        plan: What the columns are.
+        names: The columns of the table.
+        n_records: How many records it has.
+        encoded: A column, with its counts if not its codes.
+        pairs_of: Counts the pairs of values of two columns; None where too few records have both.
+        unique_records: As in `singling_out`.
+    """
     open_once = opener(plan.folder)
     entries: list[dict[str, Any]] = []
     prepared: list[PreparedColumn] = []
     quasi: dict[str, Column] = {}
     for name, given in plan.columns.items():
-        if name not in opened.names:
-            raise MissingColumnError(name, opened.names)
+        if name not in names:
+            raise MissingColumnError(name, list(names))
         description = replace(given, missing="keep")
-        column = encode_described(name, opened.series(name), description)
+        column = encoded(name)
         one = _prepared(name, column, description, open_once)
         coverage = _coverage(column, description, open_once)
         entries.append(_counts(name, column, description) | coverage | (_described(one) if one else {}))
         prepared += [one] if one else []
         if description.role == "quasi-identifier" and len(column.values) > 1:
             quasi[name] = column
-    pairs, not_paired = _pairs(prepared)
-    found = singling_out(quasi)
+    pairs, not_paired = _pairs(prepared, pairs_of)
+    found = singling_out(quasi, unique_records)
     return {
-        "n_records": opened.n_records,
+        "n_records": n_records,
         "columns": entries,
         "pairs": pairs,
         "combinations": found.to_list(),
@@ -172,7 +197,53 @@ def _semantic(attribute: NominalAttribute) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------ pairs
 
 
-def _pairs(prepared: Sequence[PreparedColumn]) -> tuple[list[dict[str, Any]], list[str]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """The values of two columns in the records that have both."""
+
+    counts_a: NDArray[np.int64]
+    counts_b: NDArray[np.int64]
+    shares: Any
+    """Of the records, by value of a and of b: a dense or a sparse table."""
+
+    @property
+    def n_records(self) -> int:
+        """That have both."""
+        return int(self.counts_a.sum())
+
+
+FEWEST_IN_A_PAIR = 4
+
+
+def _pairs_here(pairs: Sequence[tuple[PreparedColumn, PreparedColumn]]) -> Iterator[Pair | None]:
+    """Count pairs of columns whose codes are at hand."""
+    for a, b in pairs:
+        complete = (a.column.codes >= 0) & (b.column.codes >= 0)
+        if np.count_nonzero(complete) < FEWEST_IN_A_PAIR:
+            yield None
+            continue
+        both_a, both_b = (Column(one.column.values, one.column.codes[complete]) for one in (a, b))
+        yield Pair(both_a.counts, both_b.counts, joint_shares(both_a, both_b))
+
+
+def pair_of_counts(
+    a: NDArray[np.int32], b: NDArray[np.int32], counts: NDArray[np.int64], shape: tuple[int, int]
+) -> Pair | None:
+    """From pairs of codes, −1 where there is no value, and how many records have each."""
+    complete = (a >= 0) & (b >= 0)
+    a, b, counts = a[complete], b[complete], counts[complete]
+    n_records = int(counts.sum())
+    if n_records < FEWEST_IN_A_PAIR:
+        return None
+    margins = (np.bincount(codes, weights=counts, minlength=n) for codes, n in zip((a, b), shape, strict=True))
+    counts_a, counts_b = (margin.astype(np.int64) for margin in margins)
+    return Pair(counts_a, counts_b, shares_of_counts(a, b, counts, shape))
+
+
+def _pairs(
+    prepared: Sequence[PreparedColumn],
+    pairs_of: Callable[[Sequence[tuple[PreparedColumn, PreparedColumn]]], Iterator[Pair | None]],
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Distance correlations of all columns with distances, strongest first, and the columns that were too large."""
     has_distances = NominalAttribute | MeanAttribute | NumericAttribute
     spaced = [one for one in prepared if isinstance(one.attribute, has_distances) and len(one.column.values) > 1]
@@ -182,34 +253,29 @@ def _pairs(prepared: Sequence[PreparedColumn]) -> tuple[list[dict[str, Any]], li
         small.pop()
     distances = {one.name: one.attribute.distances() for one in small}
     found: list[dict[str, Any]] = []
-    for a, b in combinations(small, 2):
-        correlations = _correlations(a.column, b.column, distances[a.name], distances[b.name])
-        if correlations:
+    together = list(combinations(small, 2))
+    for (a, b), pair in zip(together, pairs_of(together), strict=True):
+        if pair is not None:
+            correlations = _correlations(pair, distances[a.name], distances[b.name])
             found.append({"columns": [a.name, b.name], **correlations})
     found.sort(key=lambda pair: (-pair["distance_correlation"], pair["columns"]))
     return found, [one.name for one in spaced if one.name not in distances]
 
 
-def _correlations(a: Column, b: Column, distances_a: Floats, distances_b: Floats) -> dict[str, Any]:
-    """The distance correlation of the records that have both values, plain and bias-corrected; nothing for too few."""
-    complete = (a.codes >= 0) & (b.codes >= 0)
-    n_records = int(np.count_nonzero(complete))
-    if n_records < 4:
-        return {}
-    both_a, both_b = (Column(one.values, one.codes[complete]) for one in (a, b))
-    both = TwoColumns(_spread(both_a, distances_a), _spread(both_b, distances_b), joint_shares(both_a, both_b))
+def _correlations(pair: Pair, distances_a: Floats, distances_b: Floats) -> dict[str, Any]:
+    """The distance correlation of the records that have both values, plain and bias-corrected."""
+    both = TwoColumns(_spread(pair.counts_a, distances_a), _spread(pair.counts_b, distances_b), pair.shares)
     covariance, unbiased_scale = both.covariance(), both.unbiased_scale()
     scale = math.sqrt(max(both.a.variance().plain, 0.0) * max(both.b.variance().plain, 0.0))
     squared = covariance.plain / scale if unbiased_scale and covariance.plain > covariance.rounding else 0.0
     return {
         "distance_correlation": min(1.0, math.sqrt(squared)),
         "bias_corrected": covariance.unbiased / unbiased_scale if unbiased_scale else 0.0,
-        "n_records": n_records,
+        "n_records": pair.n_records,
     }
 
 
-def _spread(column: Column, distances: Floats) -> Spread:
+def _spread(counts: NDArray[np.int64], distances: Floats) -> Spread:
     """The distances of a column's values, with the counts of the records that are left of it."""
-    counts = column.counts
     shares = np.asarray(counts / counts.sum())
     return Spread.of(distances, shares, int(counts.sum()))

@@ -1,0 +1,263 @@
+"""Tables on a Spark cluster: taken in with numbered rows, and given back as a release whose rows stay there.
+
+Rows are numbered as they stand in Parquet files, files by name. A DataFrame that is anything else is first written
+down: in the order of a column that numbers its rows, or as it comes.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+import weakref
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from anonto.engine.spark import jobs, require_spark
+from anonto.engine.spark_collect import collected
+from anonto.engine.spark_files import Storage, local_path, write_parquet
+from anonto.engine.spark_profile import profile_on_cluster
+from anonto.engine.spark_rows import has_row_numbers, quoted
+from anonto.engine.spark_table import SparkTable, put_parts_in_order, write_shuffled
+from anonto.errors import (
+    DuplicateColumnError,
+    ForeignSessionError,
+    MissingColumnError,
+    NoScratchError,
+    OnlyParquetError,
+    PrivatePlaceError,
+    RowIdError,
+)
+from anonto.ontology.source import file_sha256
+from anonto.release import Outcome, write_record
+from anonto.rng import Seed, row_order
+from anonto.table.beside import written_beside
+from anonto.table.description import ColumnDescription
+from anonto.table.table import Origin
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from anonto.engine.spark_run import MaskedFrame
+    from anonto.plan import Plan
+    from anonto.release import MaskedColumn
+
+LARGEST_HASHED = 1 << 34
+"""Files of this machine with more bytes are told by their name alone in the private record."""
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """A DataFrame whose rows have numbers."""
+
+    table: SparkTable
+    written_down: str | None
+    """The folder that it was written to first, if it had to be; it is removed when nobody needs it any more."""
+
+    def __post_init__(self) -> None:
+        if self.written_down is not None:
+            weakref.finalize(self, _forget, self.table.session, self.written_down)
+
+
+def taken(frame: Any, row_id: str | None) -> Taken:
+    """Take a DataFrame in; write it down first where its rows have no numbers."""
+    require_spark()
+    if type(frame).__module__.startswith("pyspark.sql.connect"):
+        raise ForeignSessionError
+    repeated = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
+    if repeated:
+        raise DuplicateColumnError(repeated)
+    if row_id is None and has_row_numbers(frame):
+        return Taken(SparkTable.of(frame), None)
+    session = frame.sparkSession
+    if row_id is not None:
+        _require_row_id(frame, row_id)
+        frame = frame.orderBy(quoted(row_id))
+    folder = _scratch_folder(session)
+    with jobs(session, "Writing a DataFrame down, to number its rows"):
+        try:
+            write_parquet(frame, folder)
+        except BaseException:
+            _forget(session, folder)
+            raise
+    return Taken(SparkTable.of(session.read.schema(frame.schema).parquet(folder)), folder)
+
+
+def profile_frame(frame: Any, plan: Plan) -> dict[str, Any]:
+    """What a DataFrame is like: see `anonto.stats.profile`."""
+    source = taken(frame, None)
+    return profile_on_cluster(source.table, plan)
+
+
+def to_compare(table: Any, plan: Plan) -> pl.DataFrame:
+    """Of a DataFrame the columns that an assessment looks at, as codes on this machine, in the order of the rows.
+
+    Identifiers are there by name alone.
+    """
+    import polars as pl
+
+    named = dict.fromkeys([*plan.columns, *plan.masked, *plan.also_needed])
+    present = [name for name in table.columns if name in named]
+    identifiers = [name for name in present if plan.description(name).role == "identifier"]
+    source = taken(table, None)
+    found = collected(source.table, [name for name in present if name not in identifiers])
+    return found.with_columns(pl.lit(None, pl.String).alias(name) for name in identifiers)
+
+
+def without_row_id(plan: Plan, row_id: str | None) -> Plan:
+    """A plan that drops the column that numbers the rows: it would link them to the original."""
+    if row_id is None:
+        return plan
+    if row_id in (*plan.masked, *plan.also_needed):
+        raise RowIdError(row_id, "a step of the plan works on it")
+    return replace(plan, columns=MappingProxyType({**plan.columns, row_id: ColumnDescription(role="identifier")}))
+
+
+def _require_row_id(frame: Any, row_id: str) -> None:
+    """A column that numbers the rows holds whole numbers, none missing and none twice."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import IntegralType
+
+    if row_id not in frame.columns:
+        raise MissingColumnError(row_id, frame.columns)
+    if not isinstance(frame.schema[row_id].dataType, IntegralType):
+        raise RowIdError(row_id, "its type is not that of whole numbers")
+    column = functions.col(quoted(row_id))
+    with jobs(frame.sparkSession, "Looking at the numbers of the rows"):
+        found = frame.agg(
+            functions.count(functions.lit(1)), functions.count(column), functions.count_distinct(column)
+        ).head()
+    n_rows, n_present, n_distinct = found
+    if n_present < n_rows:
+        raise RowIdError(row_id, f"{n_rows - n_present:,} of {n_rows:,} rows have none")
+    if n_distinct < n_rows:
+        raise RowIdError(row_id, f"{n_rows:,} rows have {n_distinct:,} different ones")
+
+
+def _scratch_folder(session: Any) -> str:
+    """A new folder that all workers reach: where checkpoints go, or one of this machine if it does all the work."""
+    checkpoints = session.sparkContext.getCheckpointDir()
+    if checkpoints is not None:
+        return f"{checkpoints.rstrip('/')}/anonto-{secrets.token_hex(8)}.parquet"
+    if session.sparkContext.master.startswith("local"):
+        return str(Path(tempfile.mkdtemp(prefix="anonto-")) / "table.parquet")
+    raise NoScratchError
+
+
+def _forget(session: Any, folder: str) -> None:
+    """Remove what a DataFrame was written down to."""
+    with suppress(Exception):
+        Storage(session).delete(folder)
+    parent = Path(folder).parent
+    if parent.parent == Path(tempfile.gettempdir()) and parent.name.startswith("anonto-"):
+        shutil.rmtree(parent, ignore_errors=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ClusterRelease:
+    """A masked table on a cluster, with the evidence of how it was masked."""
+
+    evidence: dict[str, Any]
+    """Plain data: what was done, what stayed as it was, what is promised."""
+    plan: Plan
+    masked: Mapping[str, MaskedColumn]
+    identifiers: tuple[str, ...]
+    rows: MaskedFrame = field(repr=False)
+    seed: Seed = field(repr=False)
+    source: Taken = field(repr=False)
+
+    def __repr__(self) -> str:
+        n, as_is = self.evidence["n_records"], len(self.evidence["released_as_is"])
+        return f"<Release of {n:,} records: {len(self.masked)} columns masked, {as_is} released as they are>"
+
+    @cached_property
+    def table(self) -> Any:
+        """The masked table as a DataFrame, rows where they were; nothing is computed before it is asked for."""
+        return self.rows.frame(self.identifiers, None)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep_order: bool = False,
+        private: bool | str | os.PathLike[str] = True,
+        report: str | os.PathLike[str] | None = None,
+        force: bool = True,
+    ) -> None:
+        """Write the masked table as a folder of Parquet files, whose rows are in order when files are read by name.
+
+        The folder is written beside its name first, and put in place when it is whole.
+
+        Args:
+            path: Where the cluster can write; it ends in ``.parquet``.
+            keep_order: Keep the rows in their order, which links them to the original table.
+            private: Where the private record goes, on this machine; by default beside the output as
+                ``….private.json``; False for nowhere.
+            report: Where a report goes as HTML, if it is wanted.
+            force: Whether what is there is replaced.
+        """
+        target = str(path)
+        if not target.rstrip("/").endswith(".parquet"):
+            raise OnlyParquetError(target)
+        session = self.rows.table.session
+        with ExitStack() as in_place:
+            if report is not None:
+                beside = in_place.enter_context(written_beside(Path(report), force=force))
+                beside.write_text(self._report(), encoding="utf-8")
+            if private is not False:
+                record = _record_beside(session, target) if private is True else Path(private)
+                self._write_record(in_place.enter_context(written_beside(record, force=force, mode=0o600)))
+            in_place.enter_context(jobs(session, "Putting the masked table in place"))
+            with Storage(session).written_beside(target, force=force) as folder:
+                self._write(folder, keep_order=keep_order)
+
+    def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write the seed and the name of the input to a file that only its owner can read."""
+        with written_beside(Path(path), force=force, mode=0o600) as beside:
+            self._write_record(beside)
+
+    def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
+        """Write what was done, and what of the frequencies is left, as one HTML file."""
+        with written_beside(Path(path), force=force) as beside:
+            beside.write_text(self._report(), encoding="utf-8")
+
+    def _report(self) -> str:
+        return Outcome(evidence=self.evidence, plan=self.plan, masked=self.masked).report()
+
+    def _write(self, folder: str, *, keep_order: bool) -> None:
+        table, n_records = self.rows.table, self.rows.n_records
+        with jobs(table.session, "Masking the rows"), table.own_splits():
+            if keep_order:
+                write_parquet(self.rows.frame(self.identifiers, None), folder)
+            else:
+                order = row_order(self.seed, "order of rows", n_records)
+                write_shuffled(self.rows.frame(self.identifiers, order), folder, n_records)
+            put_parts_in_order(table.session, folder, self.rows.partitions if keep_order else None, n_records)
+            table.require_unchanged()
+
+    def _write_record(self, path: Path) -> None:
+        write_record(path, self.seed, None if self.source.written_down else self._origin())
+
+    def _origin(self) -> Origin:
+        """The name of the table and, of one file of this machine, its hash."""
+        table = self.rows.table
+        paths = [local_path(uri) for uri in table.row_groups.paths]
+        name = table.row_groups.paths[0].rpartition("/")[2] if len(paths) == 1 else f"{len(paths)} files"
+        here = paths[0] if len(paths) == 1 else None
+        hashed = here is not None and here.is_file() and here.stat().st_size <= LARGEST_HASHED
+        return Origin(name=name, format="parquet", sha256=file_sha256(here) if here is not None and hashed else "")
+
+
+def _record_beside(session: Any, target: str) -> Path:
+    """Beside an output on this machine."""
+    found = local_path(str(Storage(session).path(target).toUri().toString()))
+    if found is None:
+        raise PrivatePlaceError(target)
+    return Path(f"{found}.private.json")

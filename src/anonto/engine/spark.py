@@ -1,0 +1,173 @@
+"""Sessions and jobs on a Spark cluster: begun with a clear word when there is none, ended cleanly, errors in our words.
+
+What Spark itself says of a failure may show cells, so it is told by its kind alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import sys
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from anonto import errors
+from anonto.errors import (
+    AnontoError,
+    ClusterJobError,
+    MalformedFileError,
+    MissingPackageError,
+    UnreachableMasterError,
+    UnwritableFileError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+SECONDS_TO_ANSWER = 5.0
+SECONDS_TO_END = 30.0
+APPLICATION = "anonto"
+
+_OF_THE_PACKAGE = re.compile(r"anonto\.errors\.(\w+): ([^\n]*)")
+_FULL_DISK = ("No space left on device", "Disk quota exceeded")
+_DAMAGED = (
+    "is not a Parquet file",
+    "Could not read footer",
+    "ParquetDecodingException",
+    "FAILED_READ_FILE",
+    "CANNOT_READ_FILE_FOOTER",
+)
+
+
+def require_spark() -> None:
+    """Refuse to go on without the packages that a cluster needs."""
+    try:
+        import pyarrow as pa
+        import pyspark
+    except ImportError:
+        raise MissingPackageError("Masking on a Spark cluster", "pyspark", "spark") from None
+    del pa, pyspark
+
+
+@contextmanager
+def opened_session(master: str | None, options: Mapping[str, str] | None = None) -> Iterator[Any]:
+    """A session for one command, stopped at its end; what Java writes to standard error does not reach the terminal.
+
+    Args:
+        master: The URL of the master; None for what Spark's own configuration says.
+        options: Further configuration.
+    """
+    require_spark()
+    if master is not None:
+        _require_answer(master)
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(APPLICATION).config("spark.ui.showConsoleProgress", "false")
+    builder = builder if master is None else builder.master(master)
+    for name, value in (options or {}).items():
+        builder = builder.config(name, value)
+    with _quiet_java():
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:
+            raise _in_our_words(error) from None
+    try:
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+    finally:
+        with suppress(Exception):
+            session.stop()
+
+
+def _require_answer(master: str) -> None:
+    """Refuse a standalone master that does not answer: Spark itself would try for a minute."""
+    if not master.startswith("spark://"):
+        return
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        with suppress(OSError, ValueError), socket.create_connection((host, int(port)), SECONDS_TO_ANSWER):
+            return
+    raise UnreachableMasterError(master)
+
+
+@contextmanager
+def _quiet_java() -> Iterator[None]:
+    """Start Java with nowhere to write its notices to."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@contextmanager
+def jobs(session: Any, what: str) -> Iterator[None]:
+    """Jobs that belong together: when one is given up all are ended, and errors are told in our words."""
+    context = session.sparkContext
+    group = f"{APPLICATION}-{secrets.token_hex(4)}"
+    context.setJobGroup(group, what, interruptOnCancel=True)
+    try:
+        yield
+    except AnontoError:
+        _end(context, group)
+        raise
+    except BaseException as error:
+        _end(context, group)
+        if isinstance(error, KeyboardInterrupt) or not _is_of_spark(error):
+            raise
+        raise _in_our_words(error) from None
+    finally:
+        with suppress(Exception):
+            context.setLocalProperty("spark.jobGroup.id", None)
+            context.setLocalProperty("spark.job.description", None)
+
+
+def _end(context: Any, group: str) -> None:
+    """Cancel what runs and wait until it has ended, so that nothing is written any more."""
+    with suppress(Exception):
+        context.cancelJobGroup(group)
+        end = time.monotonic() + SECONDS_TO_END
+        while _runs(context.statusTracker(), group) and time.monotonic() < end:
+            time.sleep(0.1)
+
+
+def _runs(tracker: Any, group: str) -> bool:
+    """Whether a task of a group of jobs is still at work."""
+    stages = set(tracker.getActiveStageIds())
+    jobs_of_group = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(group)]
+    return any(stages.intersection(found.stageIds) for found in jobs_of_group if found is not None)
+
+
+def _is_of_spark(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] in {"pyspark", "py4j"} or isinstance(error, ConnectionError)
+
+
+def _in_our_words(error: BaseException) -> AnontoError:
+    """What a failure of Spark means, without what it says."""
+    text = _text(error)
+    own = _OF_THE_PACKAGE.search(text)
+    if own is not None:
+        kind = getattr(errors, own.group(1), None)
+        if isinstance(kind, type) and issubclass(kind, AnontoError):
+            return kind.__new__(kind, own.group(2).strip())
+    fault = next((words for words in _FULL_DISK if words in text), None)
+    if fault is not None:
+        return UnwritableFileError("the masked table, or a worker's scratch folder", fault)
+    if any(words in text for words in _DAMAGED):
+        return MalformedFileError("of the table", "Parquet", "it cannot be decoded")
+    condition = getattr(error, "getCondition", lambda: None)()
+    return ClusterJobError(condition or type(error).__name__)
+
+
+def _text(error: BaseException) -> str:
+    with suppress(Exception):
+        return str(error)
+    return ""

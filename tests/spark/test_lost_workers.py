@@ -1,0 +1,49 @@
+"""A worker that is killed in the middle of a job changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto.engine import spark_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEED = 1 << 100
+N = 2_000_000
+
+
+def visits(n: int) -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    codes = np.array([f"{i:03d}.{i % 10}" for i in range(1_000)])
+    weights = 1 / np.arange(1, 1_001)
+    return pl.DataFrame(
+        {
+            "dx": codes[rng.choice(1_000, n, p=weights / weights.sum())],
+            "procedure": codes[rng.integers(0, 300, n)],
+            "row": np.arange(n),
+        }
+    )
+
+
+@pytest.mark.parametrize("keep_order", [True, False])
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    keep_order: bool, cluster: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, at_once = (N, 1 << 16) if keep_order else (N // 8, 1 << 14)
+    monkeypatch.setattr(spark_table, "ROWS_OF_A_TASK", at_once)
+    visits(n).write_parquet(tmp_path / "in.parquet", row_group_size=at_once)
+    plan = {"steps": [{"method": "random-swap", "columns": ["dx", "procedure"]}]}
+    anonto.mask(tmp_path / "in.parquet", plan, seed=SEED).save(tmp_path / "here.parquet", keep_order=keep_order)
+    release = anonto.mask(spark.read.parquet(str(tmp_path / "in.parquet")), plan, seed=SEED)
+    with cluster.killer(spark) as killer:
+        release.save(tmp_path / "there.parquet", keep_order=keep_order)
+    cluster.add_workers(2 - cluster.n_living)
+    assert killer.seen is not None, "the job was over before a worker could be killed"
+    there = pl.concat([pl.read_parquet(one) for one in sorted((tmp_path / "there.parquet").glob("*.parquet"))])
+    assert there.equals(pl.read_parquet(tmp_path / "here.parquet"))

@@ -1,0 +1,80 @@
+"""Profiles and assessments of tables on a cluster are those of one machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto.clusters import profile_frame
+from anonto.errors import MissingColumnError, ShuffledRowsError, UncheckedRowsError
+from anonto.plan import plan_of
+from anonto.stats.profile import profile
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PLAN: dict[str, Any] = {
+    "columns": {
+        "name": {"role": "identifier"},
+        "illness": {"ontology": anonto.read_ontology("illnesses"), "na": ["?"], "unmatched": "keep"},
+        "age": {"kind": "numeric"},
+        "pain": {"kind": "ordinal", "order": ["low", "mid", "high"]},
+        "ward": {},
+    }
+}
+
+
+def patients(n: int) -> pl.DataFrame:
+    rng = np.random.default_rng(11)
+    illness = rng.choice(["flu", "measles", "burn", "fracture", "unheard of", "?", None], n).tolist()
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(n)],
+            "illness": pl.Series(illness, dtype=pl.String),
+            "age": np.where(rng.random(n) < 0.1, None, rng.integers(0, 90, n)).tolist(),
+            "pain": rng.choice(["low", "mid", "high"], n),
+            "ward": rng.choice([f"W{i}" for i in range(30)], n),
+        }
+    )
+
+
+def test_counts_pairs_and_combinations_are_those_of_one_machine(spark: Any, tmp_path: Path) -> None:
+    patients(500).write_parquet(tmp_path / "in.parquet", row_group_size=77)
+    there = profile_frame(spark.read.parquet(str(tmp_path / "in.parquet")), plan_of(PLAN))
+    here = profile(patients(500), plan_of(PLAN))
+    assert there["pairs"]
+    assert there["combinations"]
+    for pair, wanted in zip(there.pop("pairs"), here.pop("pairs"), strict=True):
+        assert pair.pop("columns") == wanted.pop("columns")
+        assert pair == pytest.approx(wanted, rel=1e-9)
+    assert there == here
+    with pytest.raises(MissingColumnError):
+        profile_frame(spark.read.parquet(str(tmp_path / "in.parquet")).drop("age"), plan_of(PLAN))
+
+
+def test_an_assessment_finds_what_it_finds_on_one_machine(spark: Any, tmp_path: Path) -> None:
+    plan = {
+        "columns": {**PLAN["columns"], "illness": {**PLAN["columns"]["illness"], "unmatched": "drop"}},
+        "steps": [
+            {"method": "rank-swap-joint", "columns": ["illness", "pain"], "k": 5},
+            {"method": "semantic-noise", "columns": ["age"], "noise_level": 0.2},
+        ],
+    }
+    patients(200).write_parquet(tmp_path / "in.parquet", row_group_size=77)
+    original = spark.read.parquet(str(tmp_path / "in.parquet"))
+    anonto.mask(original, plan, seed=1 << 100).save(tmp_path / "out.parquet")
+    record = tmp_path / "out.parquet.private.json"
+    masked = spark.read.parquet(str(tmp_path / "out.parquet"))
+    there = anonto.assess(original, masked, plan, private=record).to_dict()
+    rows = pl.read_parquet(tmp_path / "out.parquet" / "*.parquet")
+    here = anonto.assess(patients(200), rows, plan, private=record).to_dict()
+    assert there == here
+    with pytest.raises(ShuffledRowsError):
+        anonto.assess(original, masked, plan)
+    del plan["columns"]["ward"]
+    with pytest.raises(UncheckedRowsError):
+        anonto.assess(original, masked, plan)
