@@ -1,0 +1,65 @@
+"""Codes of the ICD as concepts of SNOMED CT, for whoever holds a licence: a release folder and a map.
+
+The map is a table with the columns `code` (as in the discharges, diagnoses and procedures alike) and `concept`; of
+several rows for a code the first counts. Records with a code that the map or the release lacks are left out before
+anything is sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from anonto.errors import MissingColumnError, TooFewMappedError
+from anonto.ontology.read import read_ontology
+from anonto.reproduction.source import CODES
+from anonto.table.reading import read_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anonto.reproduction.source import Source
+
+FEWEST = 1_172
+"""Records of the largest sample that is drawn."""
+
+
+def in_snomed_ct(source: Source, release: Path, map_file: Path) -> Source:
+    """The same records in concepts of a SNOMED CT release.
+
+    Args:
+        source: Discharges in codes.
+        release: An RF2 folder.
+        map_file: A table with the columns `code` and `concept`.
+    """
+    taxonomy = read_ontology(release)
+    table = read_table(map_file).frame
+    for name in ("code", "concept"):
+        if name not in table.columns:
+            raise MissingColumnError(name, table.columns)
+    rows = table.select(pl.col("code", "concept").cast(pl.String)).drop_nulls().unique("code", keep="first")
+    concepts = {code: concept for code, concept in rows.rows() if concept in taxonomy}
+    before = len(source.discharges)
+    mapped = source.discharges.with_columns(
+        pl.col(CODES).replace_strict(concepts, default=None, return_dtype=pl.String)
+    ).drop_nulls(CODES)
+    if len(mapped) < FEWEST:
+        raise TooFewMappedError(len(mapped), before, FEWEST)
+    without_stand_in = tuple(note for note in source.notes if "stand" not in note)
+    return replace(
+        source,
+        name=f"{len(mapped):,} of {source.name}, mapped to SNOMED CT",
+        discharges=mapped,
+        diagnoses=taxonomy,
+        procedures=taxonomy,
+        notes=(
+            f"Codes were mapped to SNOMED CT with the given map: {before - len(mapped):,} of {before:,} discharges "
+            "have a code that it lacks and were left out. A map of codes knows no more than the codes do: concepts "
+            "that the ICD does not tell apart are not told apart here either, as they would be in records that were "
+            "coded in SNOMED CT.",
+            *without_stand_in,
+        ),
+        mapped=True,
+    )

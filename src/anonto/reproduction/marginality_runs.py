@@ -1,0 +1,113 @@
+"""Microaggregation of discharges: squared errors, equivalence classes, and the example of the paper."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from anonto.errors import AnontoWarning
+from anonto.reproduction.measured import Measured
+from anonto.reproduction.printed_tables import printed
+from anonto.run import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from anonto.reproduction.samples import Sample
+    from anonto.reproduction.scope import Scope
+
+NAME = "marginality"
+AGE, STAY, DX = "age", "length_of_stay", "principal_dx"
+MIXED, NOMINAL = "mixed", "nominal"
+COLUMNS = {MIXED: (AGE, STAY, DX), NOMINAL: (DX,)}
+AS_PRINTED = {"refine": False, "centroid": "sample"}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "classic": {**AS_PRINTED, "scale": "paper", "semantics": "classic"},
+    "marginality": {**AS_PRINTED, "scale": "paper"},
+    "classic, corrected": {**AS_PRINTED, "scale": "mean", "semantics": "classic"},
+    "marginality, corrected": {**AS_PRINTED, "scale": "mean"},
+    "defaults": {},
+}
+NOMINAL_VARIANTS = ("classic", "marginality", "defaults")
+"""A single column is divided by one number whatever the scale, so the scales do not differ."""
+PRINTED_TABLES = {("neoplasm", MIXED): 2, ("digestive", MIXED): 3, ("neoplasm", NOMINAL): 4, ("digestive", NOMINAL): 5}
+CLASS_SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, None))
+EXAMPLE = (
+    *("lung cancer", "paranoia", "schizophrenia", "vascular dementia"),
+    *("Alzheimer", "Alzheimer", "meningitis", "meningitis", "multiple sclerosis"),
+)
+
+
+def squared_errors(sample: Sample, kind: str, variant: str, k: int, seeds: Sequence[int]) -> dict[str, Measured]:
+    """The sum of squared distances of each column, with the codes renamed at random for each seed."""
+    columns = COLUMNS[kind]
+    rows = []
+    for seed in seeds:
+        renamed = with_names_in_random_order(sample, DX, np.random.default_rng(seed))
+        plan = renamed.plan("microaggregate", columns, {"k": k, **VARIANTS[variant]})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AnontoWarning)
+            release = mask(renamed.table.select(columns), plan, seed=seed)
+        rows.append(release.evidence["steps"][0]["sse"])
+    return {column: Measured.of(row[column] for row in rows) for column in columns}
+
+
+def with_names_in_random_order(sample: Sample, column: str, rng: np.random.Generator) -> Sample:
+    """The same records with the concepts of a column renamed, so that the order of their names says nothing."""
+    taxonomy = sample.taxonomies[column]
+    numbers = rng.permutation(len(taxonomy)).tolist()
+    names = {concept: f"{number:07d} {concept}" for concept, number in zip(taxonomy.ids, numbers, strict=True)}
+    renamed = replace(taxonomy, ids=tuple(names.values()), alternative_ids={}, obsolete={})
+    return replace(
+        sample,
+        table=sample.table.with_columns(pl.col(column).replace_strict(names)),
+        taxonomies={**sample.taxonomies, column: renamed},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Records by the size of their equivalence class, as shares."""
+
+    shares: dict[str, tuple[float, ...]]
+    n_classes: dict[str, int]
+    n_records: int
+
+
+def classes(sample: Sample) -> Classes:
+    """The equivalence classes of the mixed columns and of the diagnosis alone."""
+    shares, n_classes = {}, {}
+    for kind, columns in COLUMNS.items():
+        sizes = sample.table.group_by(columns).len()["len"].to_numpy()
+        n_classes[kind] = int(sizes.size)
+        shares[kind] = tuple(
+            float(sizes[(sizes >= low) & (sizes <= (np.inf if high is None else high))].sum() / sizes.sum())
+            for low, high in CLASS_SIZES
+        )
+    return Classes(shares, n_classes, sample.table.height)
+
+
+class Runs:
+    """What the jobs found."""
+
+    def __init__(self, scope: Scope, found: Mapping[tuple[Any, ...], Any]) -> None:
+        self.ks = scope.group_sizes
+        self._found = found
+
+    def sse(self, category: str, kind: str, variant: str, column: str = DX) -> list[Measured]:
+        """By k."""
+        return [self._found[NAME, category, kind, variant, k][column] for k in self.ks]
+
+    def classes(self, category: str) -> Classes:
+        """Of the unmasked sample."""
+        return self._found[NAME, category]  # type: ignore[no-any-return]
+
+
+def printed_marginalities() -> list[float]:
+    """The marginalities that follow from the printed distances: the sums of their rows."""
+    matrix = printed(f"{NAME}-example-distances").drop("")
+    return [sum(row) for row in matrix.rows()]

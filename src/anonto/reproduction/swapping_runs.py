@@ -1,0 +1,201 @@
+"""One method of swapping on one sample, with every seed: what moved, what stayed, and who could be linked."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto import stats
+from anonto.errors import AnontoWarning
+from anonto.reproduction.measured import Measured
+from anonto.risk.distance_linkage import distance_linkage
+from anonto.risk.global_linkage import global_linkage
+from anonto.run import mask
+from anonto.table.comparison import compared_column
+from anonto.table.description import ColumnDescription
+from anonto.table.prepare import opener
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from anonto.reproduction.samples import Sample
+    from anonto.reproduction.scope import Scope
+
+NAME = "rank-swapping"
+METHODS = {
+    "random-swap": "random",
+    "frequency-swap": "frequency",
+    "rank-swap-fixed": "fixed ranking",
+    "rank-swap": "per column",
+    "rank-swap-joint": "joint",
+    "group-swap": "group-swap",
+}
+MODERATE, STRONG, THIRD = "rank moderate", "rank strong", "rank third"
+DX, PROCEDURE, SECOND = "principal_dx", "procedure", "secondary_dx"
+TABLES = {"rank-swap-fixed": (2, "Algorithm 1"), "rank-swap": (3, "Algorithm 2"), "rank-swap-joint": (4, "Algorithm 3")}
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a table of concepts is like."""
+
+    mean: dict[str, str]
+    """The semantic mean of each column."""
+    variance: dict[str, float]
+    """The distance variance of each column."""
+    correlation: dict[Pair, float]
+    categories: dict[str, int]
+    linkage: float
+    """Of the unmasked table: how many records are different."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """What swapping did, with every seed."""
+
+    rmse: dict[str, Measured]
+    mean_shift: dict[str, Measured]
+    """The distance of the semantic means before and after."""
+    variance: dict[str, Measured]
+    correlation: dict[Pair, Measured]
+    changed_frequencies: Measured
+    """Values that occur more or less often than before, over all columns."""
+    untouched: Measured
+    """The share of cells without a partner."""
+    linkage: Measured
+    global_linkage: Measured
+
+    @property
+    def worst_linkage(self) -> Measured:
+        """The better of both intruders, by the mean."""
+        return max(self.linkage, self.global_linkage, key=lambda one: one.mean)
+
+
+def features(sample: Sample) -> Features:
+    """The statistics of the unmasked sample."""
+    columns = sample.columns
+    return Features(
+        mean={name: _mean(sample, sample.table, name) for name in columns},
+        variance={name: _variance(sample, sample.table, name) for name in columns},
+        correlation={pair: sample.correlation(*pair) for pair in combinations(columns, 2)},
+        categories={name: sample.table[name].n_unique() for name in columns},
+        linkage=_linked(sample, sample.table, columns, 0)[0],
+    )
+
+
+def swapped(sample: Sample, method: str, parameters: Mapping[str, Any], seeds: Sequence[int]) -> Swapped:
+    """Swap all columns of a sample with each seed."""
+    columns = sample.columns
+    before = {name: _mean(sample, sample.table, name) for name in columns}
+    plan = sample.plan(method, columns, parameters)
+    rows = []
+    for place, seed in enumerate(seeds):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AnontoWarning)
+            release = mask(sample.table, plan, seed=seed)
+        step, table = release.evidence["steps"][0], release.table
+        linked, matched = _linked(sample, table, columns, place)
+        row: dict[tuple[str, ...], float] = {("rmse", name): step["rmse"][name] for name in columns}
+        row |= {("variance", name): _variance(sample, table, name) for name in columns}
+        row |= {("mean_shift", name): _mean_shift(sample, table, name, before[name]) for name in columns}
+        row |= {("correlation", *pair): sample.correlation(*pair, table) for pair in combinations(columns, 2)}
+        row["changed_frequencies",] = sum(_changed_frequencies(sample.table, table, name) for name in columns)
+        row["untouched",] = sum(step["untouched"].values()) / max(table.height * len(columns), 1)
+        row["linkage",], row["global_linkage",] = linked, matched
+        rows.append(row)
+
+    def measured(*key: str) -> Measured:
+        return Measured.of(row[key] for row in rows)
+
+    return Swapped(
+        rmse={name: measured("rmse", name) for name in columns},
+        mean_shift={name: measured("mean_shift", name) for name in columns},
+        variance={name: measured("variance", name) for name in columns},
+        correlation={pair: measured("correlation", *pair) for pair in combinations(columns, 2)},
+        changed_frequencies=measured("changed_frequencies"),
+        untouched=measured("untouched"),
+        linkage=measured("linkage"),
+        global_linkage=measured("global_linkage"),
+    )
+
+
+def _mean(sample: Sample, table: pl.DataFrame, column: str) -> str:
+    return str(stats.semantic_mean(table[column], sample.taxonomies[column], sample.measure, sample.root))
+
+
+def _mean_shift(sample: Sample, table: pl.DataFrame, column: str, before: str) -> float:
+    after = _mean(sample, table, column)
+    return 0.0 if after == before else sample.taxonomies[column].distance(before, after, sample.measure)
+
+
+def _variance(sample: Sample, table: pl.DataFrame, column: str) -> float:
+    return stats.distance_variance(table[column], sample.taxonomies[column], sample.measure, sample.root)
+
+
+def _changed_frequencies(before: pl.DataFrame, after: pl.DataFrame, column: str) -> int:
+    first, second = (table[column].value_counts(name="count") for table in (before, after))
+    both = first.join(second, on=column, how="full", coalesce=True).fill_null(0)
+    return int((both["count"] != both["count_right"]).sum())
+
+
+def _linked(sample: Sample, table: pl.DataFrame, columns: Sequence[str], place: int) -> tuple[float, float]:
+    """The share of persons that both intruders link who know all columns."""
+    open_once = opener()
+    compared = [
+        compared_column(
+            name,
+            sample.table[name],
+            table[name],
+            ColumnDescription(ontology=sample.taxonomies[name], root=sample.root, measure=sample.measure),
+            open_once,
+        )
+        for name in columns
+    ]
+    return distance_linkage(compared).rate, global_linkage(compared, np.random.default_rng(place)).rate
+
+
+class Runs:
+    """What the jobs found."""
+
+    def __init__(self, scope: Scope, found: Mapping[tuple[Any, ...], Any]) -> None:
+        self.ks = scope.ks
+        self._found = found
+
+    def features(self, subject: str) -> Features:
+        """Of an unmasked sample."""
+        return self._found[NAME, subject]  # type: ignore[no-any-return]
+
+    def one(self, subject: str, method: str, k: int) -> Swapped:
+        """One method with one k; random swapping has none."""
+        return self._found[NAME, subject, method, None if method == "random-swap" else k]  # type: ignore[no-any-return]
+
+    def all(self) -> list[Swapped]:
+        """Every run."""
+        return [one for key, one in self._found.items() if key[0] == NAME and len(key) == 4]
+
+    def largest_drift(self) -> float:
+        """How far a distance variance went from the original's, at most."""
+        drifts: list[float] = [
+            abs(value - self.features(key[1]).variance[name])
+            for key, one in self._found.items()
+            if key[0] == NAME and len(key) == 4
+            for name, number in one.variance.items()
+            for value in number.values
+        ]
+        return max(drifts)
+
+    def rmse(self, subject: str, method: str, column: str) -> list[Measured]:
+        """By k."""
+        return [self.one(subject, method, k).rmse[column] for k in self.ks]
+
+    def correlation(self, subject: str, method: str, pair: tuple[str, str] = (DX, PROCEDURE)) -> list[Measured]:
+        """By k."""
+        return [self.one(subject, method, k).correlation[pair] for k in self.ks]

@@ -1,0 +1,80 @@
+"""A run as a folder, which appears when it is whole or not at all."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from anonto.errors import ExistingFileError, ForeignFolderError, UnwritableFileError
+from anonto.reproduction.pages import index_page, paper_page
+from anonto.reproduction.summary import claims_csv, markdown, table_csv
+from anonto.reproduction.whole import PAPERS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anonto.reproduction.results import Reproduction
+
+OUTPUTS = frozenset(
+    {"index.html", "claims.csv", "reproduction.md", "tables", "figures", *(f"{paper}.html" for paper in PAPERS)}
+)
+"""All that a folder of ours can hold at its top."""
+
+
+def require_free(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that is there, or with force one that holds anything that is not ours."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise UnwritableFileError(str(folder), "it is a file")
+    foreign = [entry.name for entry in folder.iterdir() if entry.name not in OUTPUTS]
+    if foreign:
+        raise ForeignFolderError(str(folder), len(foreign))
+    if not force and any(folder.iterdir()):
+        raise ExistingFileError(str(folder))
+
+
+def write(run: Reproduction, folder: Path, *, force: bool = False) -> None:
+    """Write all pages, tables and figures beside the folder, and move them there.
+
+    Args:
+        run: What was found.
+        folder: The output; a link is written through.
+        force: Whether a folder of an earlier run is replaced.
+    """
+    target = folder.resolve()
+    require_free(target, force=force)
+    beside = target.with_name(f".anonto-{secrets.token_hex(8)}")
+    old = target.with_name(f".anonto-{secrets.token_hex(8)}")
+    try:
+        beside.mkdir(parents=True)
+        _fill(run, beside)
+        require_free(target, force=force)
+        if target.exists():
+            target.rename(old)
+        try:
+            beside.rename(target)
+        except OSError:
+            if old.exists():
+                old.rename(target)
+            raise
+    except OSError as error:
+        raise UnwritableFileError(str(folder), error.strerror or "unknown reason") from None
+    finally:
+        for rest in (beside, old):
+            with suppress(OSError):
+                shutil.rmtree(rest)
+
+
+def _fill(run: Reproduction, folder: Path) -> None:
+    files = {"index.html": index_page(run), "claims.csv": claims_csv(run), "reproduction.md": markdown(run)}
+    for paper in run.papers:
+        files[f"{paper.name}.html"] = paper_page(run, paper)
+        files |= {f"tables/{table.name}.csv": table_csv(table) for table in paper.tables}
+        files |= {f"figures/{figure.name}.svg": figure.file() for figure in paper.figures}
+    for name in ("tables", "figures"):
+        (folder / name).mkdir()
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
