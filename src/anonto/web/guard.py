@@ -1,0 +1,240 @@
+"""The door of the server: who may come in, and what a page may load.
+
+Every request, that of a socket too, must name this server as its host (a foreign name that was pointed at this machine
+is refused), must not come from another site's page, and must bring the cookie that the start address gave. The token of
+the start address is exchanged for that cookie once and is in no page.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import parse_qs, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Scope = MutableMapping[str, Any]
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+KEY_OF_SCOPE = "anonto_session"
+"""Where the guard leaves the key of the session for those behind it."""
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+FOREIGN_SITES = ("cross-site", "same-site")
+ASSETS = "/_nicegui/"
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Not allowed – anonto</title></head>
+<body style="font: 1rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1.5rem">
+<h1 style="font-size: 1.4rem">This address needs its token</h1>
+<p>{reason}</p>
+<p>Open the whole address that <code>anonto serve</code> printed when it started, with everything after the question
+mark.</p>
+</body></html>
+"""
+
+
+class KnownKeys(Protocol):
+    """What the guard asks about sessions."""
+
+    def begin(self) -> str:
+        """The key of a new session."""
+        ...
+
+    def knows(self, key: str) -> bool:
+        """Whether a key was given to a browser."""
+        ...
+
+
+class Guard:
+    """ASGI middleware in front of everything."""
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        token: str,
+        sessions: KnownKeys,
+        host: str,
+        port: int,
+        owner: Callable[[str], str | None] | None = None,
+    ) -> None:
+        """Stand before an app; ``owner`` gives the key of the session that a page of the framework belongs to."""
+        self.app = app
+        self._owner = owner
+        self._token = token
+        self._sessions = sessions
+        self._is_open = host not in LOOPBACK
+        self._host = host
+        self._port = port
+        self.cookie = f"anonto-{port}"
+        """Cookies are shared by all ports of a machine, so each server has its own."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer 403."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        reason = self._refusal(scope, headers)
+        if reason:
+            await _refuse(scope, send, reason)
+            return
+        query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+        if scope["type"] == "http" and scope["path"] == "/" and "token" in query:
+            await self._exchange(query["token"][-1], headers, scope, send)
+            return
+        key = self._key(headers)
+        if key is None:
+            await _refuse(scope, send, "This browser has not been let in yet, or the server has forgotten it.")
+            return
+        if self._owner is not None and any(self._owner(page) not in {None, key} for page in query.get("client_id", [])):
+            await _refuse(scope, send, "The page belongs to another browser.")
+            return
+        scope[KEY_OF_SCOPE] = key
+        await self.app(scope, receive, _with_headers(scope, send))
+
+    # ------------------------------------------------------------------------------------------ who may come in
+
+    def _refusal(self, scope: Scope, headers: dict[str, str]) -> str:
+        """Why a request may not pass, whoever sends it; nothing if it may."""
+        if not self._is_own_host(headers.get("host", "")):
+            return "The request names another host than this server."
+        origin = headers.get("origin")
+        if origin is not None and not self._is_own_origin(origin):
+            return "The request comes from a page of another site."
+        must_say = scope["type"] == "websocket" or scope.get("method", "GET") not in SAFE_METHODS
+        if origin is None and must_say:
+            return "The request does not say which page it comes from."
+        is_visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        if headers.get("sec-fetch-site") in FOREIGN_SITES and not is_visit:
+            return "The request comes from a page of another site."
+        return ""
+
+    def _is_own_host(self, host: str) -> bool:
+        try:
+            parts = urlsplit(f"//{host}")
+            name, port = (parts.hostname or "").lower(), parts.port
+        except ValueError:
+            return False
+        if (port or 80) != self._port or "@" in host or "/" in host:
+            return False
+        return name in {*LOOPBACK, self._host.lower()} or (self._is_open and _is_address(name))
+
+    def _is_own_origin(self, origin: str) -> bool:
+        scheme, _, host = origin.partition("://")
+        return scheme == "http" and self._is_own_host(host)
+
+    def _key(self, headers: dict[str, str]) -> str | None:
+        try:
+            cookies = SimpleCookie(headers.get("cookie", ""))
+        except CookieError:
+            return None
+        found = cookies.get(self.cookie)
+        return found.value if found is not None and self._sessions.knows(found.value) else None
+
+    async def _exchange(self, token: str, headers: dict[str, str], scope: Scope, send: Send) -> None:
+        """The right token for a cookie; a browser that has one keeps its session."""
+        if not secrets.compare_digest(token.encode(), self._token.encode()):
+            await _refuse(scope, send, "The token in the address is wrong, or it is that of an earlier start.")
+            return
+        key = self._key(headers) or self._sessions.begin()
+        cookie = f"{self.cookie}={key}; Path=/; HttpOnly; SameSite=Strict"
+        await _answer(send, 303, b"", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
+
+
+def _is_address(name: str) -> bool:
+    """Whether a host is a bare address, which no foreign name can be."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+async def _refuse(scope: Scope, send: Send, reason: str) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    await _answer(send, 403, _PAGE.format(reason=reason).encode(), [(b"content-type", b"text/html; charset=utf-8")])
+
+
+async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+    policy = (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+    length = (b"content-length", str(len(body)).encode())
+    all_headers = [*headers, policy, length, *_ALWAYS, (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": status, "headers": all_headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+# ------------------------------------------------------------------------------------------------ what a page may do
+
+
+_ALWAYS = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+]
+
+
+def content_policy(nonce: str) -> str:
+    """What a page may load and run: the server's own files, and scripts that bear the nonce.
+
+    The pages' framework compiles its templates in the browser, which needs ``unsafe-eval``; scripts inside markup and
+    handlers in attributes never run.
+    """
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src 'self' 'nonce-{nonce}' 'unsafe-eval'",
+            "style-src 'self' 'unsafe-inline'",
+            "font-src 'self'",
+            "img-src 'self' data:",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            "frame-ancestors 'none'",
+        ]
+    )
+
+
+def _with_headers(scope: Scope, send: Send) -> Send:
+    """Answers with the policy; in pages the server's own scripts get the nonce."""
+    if scope["type"] != "http":
+        return send
+    nonce = secrets.token_urlsafe(16)
+    page: dict[str, Any] = {}
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {b"cache-control"} if not scope["path"].startswith(ASSETS) else set()
+            kept = [(name, value) for name, value in message["headers"] if name.lower() not in own]
+            policy = [(b"content-security-policy", content_policy(nonce).encode()), *_ALWAYS]
+            policy += [(name, b"no-store") for name in own]
+            message["headers"] = [*kept, *policy]
+            if (b"x-nicegui-content", b"page") in kept:
+                page.update(start=message, body=b"")
+                return
+        elif page:
+            page["body"] += message.get("body", b"")
+            if message.get("more_body"):
+                return
+            body = page["body"].replace(b"<script", f'<script nonce="{nonce}"'.encode())
+            start = page["start"]
+            others = [(name, value) for name, value in start["headers"] if name.lower() != b"content-length"]
+            start["headers"] = [*others, (b"content-length", str(len(body)).encode())]
+            await send(start)
+            message = {"type": "http.response.body", "body": body}
+        await send(message)
+
+    return sending

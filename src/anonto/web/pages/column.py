@@ -1,0 +1,310 @@
+"""One column closely: its description, how its values fit an ontology, what did not match, and the tree of concepts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonto.web.frame import onward
+from anonto.web.house import references
+from anonto.web.pages.columns import NO_ONTOLOGY, offered_ontologies, set_kind, set_ontology, set_role
+from anonto.web.parts import (
+    Markup,
+    box,
+    button,
+    choice,
+    facts,
+    heading,
+    joined,
+    message,
+    show,
+    table,
+    tag,
+    term,
+    text,
+    text_field,
+)
+from anonto.web.words import KINDS, MEASURES, MISSING, ROLES, UNMATCHED
+
+if TYPE_CHECKING:
+    from anonto.web.frame import Frame
+
+LIKE_ENOUGH = 90
+FIRST_SHOWN = 12
+
+
+def column_page(frame: Frame, asked: dict[str, str]) -> None:
+    """The page of one column."""
+    names = list(frame.session.plan["columns"])
+    asked_for = asked.get("number", "0")
+    number = int(asked_for) if asked_for.isdigit() and len(asked_for) < 9 else 0
+    name = names[min(number, len(names) - 1)]
+    with frame.page(name, "What this column is, and how its values are placed in an ontology."):
+        with box("card"):
+            heading("Description")
+            fields = box("fields")
+            details = box("stack")
+
+            async def fill() -> None:
+                offered = await offered_ontologies(frame)
+                fields.clear()
+                with fields:
+                    _fields(frame, name, offered, details)
+                await _show_details(frame, name, details)
+
+            frame.soon(fields, "Looking at the column", fill)
+        onward(("All columns", "/columns"), ("Risk before", "/risk"))
+
+
+def _fields(frame: Frame, name: str, offered: dict[str, str], details: Any) -> None:
+    description = frame.session.plan["columns"][name]
+
+    def set_key(key: str, value: str, allowed: dict[str, str]) -> None:
+        if value in allowed:
+            with frame.changing(f"{key} of {name}".capitalize()) as draft:
+                draft["plan"]["columns"][name][key] = value
+
+    async def changed_ontology(value: Any) -> None:
+        await set_ontology(frame, name, value)
+        await _show_details(frame, name, details)
+
+    async def changed_kind(value: Any) -> None:
+        await set_kind(frame, name, value)
+        await _show_details(frame, name, details)
+
+    async def changed_unmatched(value: Any) -> None:
+        set_key("unmatched", value, UNMATCHED)
+        await _show_details(frame, name, details)
+
+    chosen = (references(description) or [NO_ONTOLOGY])[0]
+    options = offered if chosen in offered else {**offered, chosen: chosen.rpartition("/")[2]}
+    roots = {"ontology": "The whole ontology", "lcs": "The smallest branch with all values"}
+    choice("Kind", KINDS, description["kind"], changed_kind, explained="kind")
+    choice("Role", ROLES, description["role"], lambda value: set_role(frame, name, value), explained="role")
+    choice("Ontology", options, chosen, changed_ontology, explained="ontology")
+    choice(
+        "Measure",
+        MEASURES,
+        description.get("measure", "wu-palmer"),
+        lambda value: set_key("measure", value, MEASURES),
+        explained="measure",
+    )
+    root = description.get("root", "ontology")
+    choice(
+        "Root",
+        roots if root in roots else {**roots, root: root},
+        root,
+        lambda value: set_key("root", value, roots),
+        explained="root",
+    )
+    choice(
+        "Missing values",
+        MISSING,
+        description.get("missing", "keep"),
+        lambda value: set_key("missing", value, MISSING),
+        explained="missing",
+    )
+    choice(
+        "Unknown values", UNMATCHED, description.get("unmatched", "refuse"), changed_unmatched, explained="unmatched"
+    )
+
+
+async def _show_details(frame: Frame, name: str, place: Any) -> None:
+    """What follows from the description: the order of steps, or the fit of the ontology."""
+    description = frame.session.plan["columns"][name]
+    ontologies = references(description)
+    if description["kind"] == "ordinal":
+        place.clear()
+        with place:
+            _order(frame, name)
+    elif description["kind"] == "nominal" and ontologies:
+
+        async def content() -> None:
+            asked = {"column": name, "description": frame.session.given()["plan"]["columns"][name]}
+            asked["ontology"] = frame.session.path(ontologies[0])
+            found = await frame.house.ask(frame.session, "match", **asked)
+            place.clear()
+            with place:
+                _fit(frame, name, found, place)
+                _tree(frame, asked)
+
+        await frame.fill(place, "Placing the values in the ontology", content)
+    else:
+        place.clear()
+        with place:
+            _missing_texts(frame, name)
+
+
+def _order(frame: Frame, name: str) -> None:
+    def changed(value: Any) -> None:
+        lines = [line.strip() for line in str(value).splitlines() if line.strip()]
+        with frame.changing(f"Order of {name}") as draft:
+            draft["plan"]["columns"][name]["order"] = list(dict.fromkeys(lines))
+
+    order = frame.session.plan["columns"][name].get("order", [])
+    text_field("Order, lowest first, one on each line", "\n".join(order), changed, lines=min(max(len(order), 3), 12))
+
+
+def _missing_texts(frame: Frame, name: str) -> None:
+    def changed(value: Any) -> None:
+        texts = [part.strip() for part in str(value).split(",") if part.strip()]
+        with frame.changing(f"Missing texts of {name}") as draft:
+            draft["plan"]["columns"][name]["na"] = texts
+
+    given = frame.session.plan["columns"][name].get("na", [])
+    text_field(
+        "Texts that mean missing, with commas between them", ", ".join(given), changed, explained="missing cells"
+    )
+
+
+# ------------------------------------------------------------------------------------------------ the fit
+
+
+def _fit(frame: Frame, name: str, found: dict[str, Any], place: Any) -> None:
+    share = found["coverage"]
+    heading("How the values fit", 2)
+    facts(
+        [
+            (term("of the cells are known", "coverage"), f"{int(share['cells'] * 1000) / 10:.1f} %"),
+            ("of the distinct values", f"{int(share['distinct'] * 1000) / 10:.1f} %"),
+            ("values not known", f"{found['unmatched']['distinct']:,}"),
+            ("cells not known", f"{found['unmatched']['cells']:,}"),
+        ]
+    )
+    show(tag("div", tag("i", style=f"width: {100 * share['cells']:.1f}%"), class_="meter", aria_hidden="true"))
+    if found["rules"]:
+        rows = [[rule, f"{one['distinct']:,}", f"{one['cells']:,}"] for rule, one in found["rules"].items()]
+        table("How they were recognised", ["By", "Values", "Cells"], rows, numbers=(1, 2))
+    _missing_texts(frame, name)
+    if found["values"]:
+        _unmatched(frame, name, found, place)
+    elif not found["unmatched"]["distinct"]:
+        message("Every value is known to the ontology.", "good")
+
+
+def _unmatched(frame: Frame, name: str, found: dict[str, Any], place: Any) -> None:
+    async def repaired(repairs: dict[str, str]) -> None:
+        with frame.changing(f"Repair codes of {name}") as draft:
+            draft["repairs"].setdefault(name, {}).update(repairs)
+        await _show_details(frame, name, place)
+
+    async def means_missing(value: str) -> None:
+        with frame.changing(f"Missing texts of {name}") as draft:
+            description = draft["plan"]["columns"][name]
+            description["na"] = [*description.get("na", []), value]
+        await _show_details(frame, name, place)
+
+    heading("What did not match", 2)
+    certain = {
+        one["value"]: one["suggestions"][0]["concept"]
+        for one in found["values"]
+        if one["suggestions"] and one["suggestions"][0]["likeness"] >= LIKE_ENOUGH
+    }
+    with box("row middle"):
+        text(
+            "Accept what the value may have meant, say that it means missing, or leave it to “Unknown values” above.",
+            "span",
+        )
+        if len(certain) > 1:
+            button(f"Accept {len(certain)} likely ones", lambda: repaired(certain), classes="slim")
+    rows = box("columns")
+    with rows:
+        for one in found["values"][:FIRST_SHOWN]:
+            _unmatched_row(one, repaired, means_missing)
+    rest = found["unmatched"]["distinct"] - FIRST_SHOWN
+    if rest > 0:
+        text(f"… and {rest:,} less frequent ones.", "p", "small")
+
+
+def _unmatched_row(one: dict[str, Any], repaired: Any, means_missing: Any) -> None:
+    value, suggestions = one["value"], one["suggestions"]
+    state = {"concept": suggestions[0]["concept"] if suggestions else ""}
+    with box("row middle unmatched"):
+        show(tag("div", tag("strong", value), tag("span", f" {one['cells']:,} cells", class_="small")), "column-name")
+        if suggestions:
+            choice(
+                "Meaning",
+                {each["concept"]: f"{each['concept']} {each['label']}".strip() for each in suggestions},
+                state["concept"],
+                lambda given: state.update(concept=str(given)),
+                of=value,
+            )
+            button(
+                "Accept",
+                lambda: repaired({value: state["concept"]}),
+                classes="slim",
+                name=f"Accept the suggestion for {value}",
+            )
+        button("Means missing", lambda: means_missing(value), classes="slim", name=f"{value} means missing")
+
+
+# ------------------------------------------------------------------------------------------------ the tree
+
+
+def _tree(frame: Frame, asked: dict[str, Any]) -> None:
+    heading("The ontology", 2)
+    text("The number is how many records have this concept or one below it.", "p", "small")
+    results = box("stack")
+
+    async def search(value: Any) -> None:
+        words = str(value).strip()
+        results.clear()
+        if len(words) < 2:
+            return
+        with frame.refusing():
+            found = await frame.session.desk.call("search", {**frame.session.given(), **asked, "text": words})
+            results.clear()
+            with results:
+                rows = [
+                    [_named(node), ", ".join(node["above"]) or "–", f"{node['records']:,}"] for node in found["nodes"]
+                ]
+                if rows:
+                    caption = f"{found['found']:,} concepts found" + (
+                        ", the first shown" if found["found"] > len(rows) else ""
+                    )
+                    table(caption, ["Concept", "Below", "Records"], rows, numbers=(2,))
+                else:
+                    message("No concept has this in its code or label.")
+
+    text_field("Find a concept by code or label", "", search)
+    results.move(target_index=-1)
+    place = box("tree", role="group", aria_label="The tree of concepts", tabindex="0")
+    _branch(frame, asked, place, None)
+
+
+def _branch(frame: Frame, asked: dict[str, Any], place: Any, concept: str | None) -> None:
+    async def content() -> None:
+        found = await frame.session.desk.call("tree", {**frame.session.given(), **asked, "concept": concept})
+        place.clear()
+        with place:
+            for node in found["nodes"]:
+                _node(frame, asked, node, is_open=concept is None and len(found["nodes"]) == 1)
+            if found["further"]:
+                text(f"… and {found['further']:,} more", "div", "leaf small")
+
+    frame.soon(place, "Opening", content)
+
+
+def _node(frame: Frame, asked: dict[str, Any], node: dict[str, Any], *, is_open: bool) -> None:
+    css = "" if node["records"] else "none"
+    if not node["children"]:
+        show(_named(node, counted=True), f"leaf {css}")
+        return
+    with box(css, "details") as details:
+        with box("", "summary"):
+            show(_named(node, counted=True), "inline")
+        below = box()
+    if is_open:
+        details.props["open"] = "open"
+        _branch(frame, asked, below, node["id"])
+
+    def opened(event: Any) -> None:
+        if event.args and not below.default_slot.children:
+            _branch(frame, asked, below, node["id"])
+
+    details.on("toggle", opened, js_handler="(e) => emit(e.target.open)")
+
+
+def _named(node: dict[str, Any], *, counted: bool = False) -> Markup:
+    label = node["label"] if node["label"] not in {"", node["id"]} else ""
+    number = tag("span", f" {node['records']:,}", class_="count") if counted else Markup("")
+    return tag("span", joined(tag("span", node["id"], class_="code"), f" {label}"), number)

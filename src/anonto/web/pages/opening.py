@@ -1,0 +1,254 @@
+"""Open: drop a file, pick one of this machine, or take the made-up table; then look at it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from anonto.errors import UploadTooLargeError
+from anonto.web.dropzone import Dropzone
+from anonto.web.frame import onward
+from anonto.web.house import TABLE_ENDINGS
+from anonto.web.parts import box, button, choice, facts, heading, message, table, tag, term, text, text_field
+from anonto.web.words import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from anonto.web.frame import Frame
+
+FILES_SHOWN = 200
+
+
+def open_page(frame: Frame, asked: dict[str, str]) -> None:
+    """The first page."""
+    del asked
+    session = frame.session
+    with frame.page(
+        "Open a table",
+        "One row for each person or event. CSV, Parquet, Excel, SPSS, Stata or SAS; the content tells which.",
+    ):
+        preview = box("stack")
+        ways = box("grid")
+        with ways:
+            _ways(frame, preview)
+        if session.table is not None:
+            _show_preview(frame, preview)
+        elif frame.house.demo and not session.history:
+            _open(frame, preview, "Making the demo table", lambda: frame.house.open_demo(session))
+
+
+def _ways(frame: Frame, preview: Any) -> None:
+    house, session = frame.house, frame.session
+
+    async def dropped(stored: str, name: str) -> None:
+        await _opened(frame, preview, "Looking at the table", lambda: house.open_upload(session, stored, name))
+
+    def refused(why: str) -> None:
+        words = (
+            str(UploadTooLargeError(house.max_upload))
+            if why == "too large"
+            else "The file could not be sent; try again."
+        )
+        frame.say(words, "error")
+
+    with box("card"):
+        heading("Drop a file")
+        text("It is copied into a folder that only you can read, and wiped when the server ends.")
+        Dropzone("Drop a table here, or choose one", house.max_upload, dropped, refused)
+        text(f"At most {house.max_upload / 1e9:,.3g} GB.", "p", "small")
+    with box("card"):
+        heading("Pick one on this machine")
+        if house.folder is None:
+            text("Start the server with --folder and the path of a folder, and its tables can be picked here.")
+        else:
+            _picker(frame, preview)
+    with box("card"):
+        heading("Try the demo")
+        text("1,000 made-up hospital discharges: diagnoses, procedures, age, sex, stay, charge. Nobody is in it.")
+        button(
+            "Open the demo table",
+            lambda: _opened(frame, preview, "Making the demo table", lambda: house.open_demo(session)),
+            classes="primary" if session.table is None else "",
+        )
+    if session.table is not None or session.runs:
+        with box("card"):
+            heading("Start afresh")
+            text("Forget this session: the table, the plan, all runs, and what could be undone.")
+
+            _forgetting(frame)
+
+
+def _forgetting(frame: Frame) -> None:
+    """A button that asks once more, for this alone cannot be undone."""
+    place = box("row")
+
+    def ask() -> None:
+        place.clear()
+        with place:
+            button("Yes, forget everything", forget, classes="danger")
+            button("No", lambda: ui.navigate.to("/"))
+
+    def forget() -> None:
+        frame.session.forget()
+        ui.navigate.to("/")
+
+    with place:
+        button("Forget everything", ask, classes="danger")
+
+
+def _picker(frame: Frame, preview: Any) -> None:
+    """A list of files with a filter: only as many are shown as anybody reads."""
+    house, session = frame.house, frame.session
+    files = house.files(TABLE_ENDINGS)
+    state = {"file": files[0] if files else ""}
+    if not files:
+        text("There is no table in the folder.")
+        return
+    shown = box()
+
+    def fill(wanted: str) -> None:
+        found = [file for file in files if wanted.casefold() in file.casefold()]
+        state["file"] = found[0] if found else ""
+        shown.clear()
+        with shown:
+            if not found:
+                message("No file has this in its name.", "info")
+                return
+            label = (
+                f"File ({len(found):,} found)"
+                if len(found) <= FILES_SHOWN
+                else f"File (the first {FILES_SHOWN} of {len(found):,})"
+            )
+            choice(
+                label,
+                {file: file for file in found[:FILES_SHOWN]},
+                found[0],
+                lambda value: state.update(file=str(value)),
+            )
+
+    if len(files) > 8:
+        text_field("Find", "", lambda value: fill(str(value)), event="input")
+        shown.move(target_index=-1)
+    fill("")
+    button(
+        "Open this file",
+        lambda: _opened(frame, preview, "Looking at the table", lambda: house.open_picked(session, state["file"])),
+    )
+
+
+def _open(frame: Frame, preview: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
+    async def content() -> None:
+        await work()
+        ui.navigate.to("/")
+
+    frame.soon(preview, what, content)
+
+
+async def _opened(frame: Frame, preview: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Open a table, and show the page anew with it."""
+    frame.alerts.clear()
+
+    async def content() -> None:
+        await work()
+        ui.navigate.to("/")
+
+    await frame.fill(preview, what, content)
+
+
+def _show_preview(frame: Frame, place: Any) -> None:
+    async def content() -> None:
+        seen = await frame.house.ask(frame.session, "open")
+        place.clear()
+        with place:
+            _preview(frame, seen)
+
+    frame.soon(place, "Looking at the table", content)
+
+
+def _preview(frame: Frame, seen: dict[str, Any]) -> None:
+    current = frame.session.table or {}
+    columns = seen["columns"]
+    missing = sum(one["missing"] for one in columns)
+    cells = max(seen["n_records"] * len(columns), 1)
+    kinds = {name: KINDS[one["kind"]] for name, one in frame.session.plan["columns"].items()}
+    with box("card"):
+        heading(current["name"])
+        facts(
+            [
+                ("records", f"{seen['n_records']:,}"),
+                ("columns", f"{len(columns):,}"),
+                (term("cells are missing", "missing cells"), f"{missing / cells:.1%}"),
+                ("format", _format(seen)),
+            ]
+        )
+        table(
+            "The columns",
+            [
+                "Column",
+                "Stored as",
+                term("Looks like", "kind"),
+                term("Missing", "missing cells"),
+                term("Distinct values", "distinct"),
+            ],
+            [
+                [one["name"], one["type"], kinds.get(one["name"], "–"), f"{one['missing']:,}", f"{one['distinct']:,}"]
+                for one in columns
+            ],
+            numbers=(3, 4),
+        )
+        shown = table(
+            f"The first {len(seen['rows'])} records",
+            [one["name"] for one in columns],
+            [
+                [tag("span", "–", class_="empty", title="missing") if cell is None else cell for cell in row]
+                for row in seen["rows"]
+            ],
+        )
+        shown.classes("preview")
+        _reading(frame, seen)
+    onward(None, ("Columns", "/columns"))
+
+
+def _format(seen: dict[str, Any]) -> str:
+    names = {"csv": "CSV", "parquet": "Parquet", "excel": "Excel", "spss": "SPSS", "stata": "Stata", "sas": "SAS"}
+    return names.get(str(seen["format"]), str(seen["format"]))
+
+
+def _note(given: dict[str, str], key: str, value: Any) -> None:
+    given[key] = str(value)
+
+
+def _reading(frame: Frame, seen: dict[str, Any]) -> None:
+    """How a CSV file or a workbook is read, where that was guessed wrongly."""
+    if seen["format"] not in {"csv", "excel"}:
+        return
+    given = dict(frame.session.plan.get("table", {}))
+    keys = ("delimiter", "encoding") if seen["format"] == "csv" else ("sheet",)
+    labels = {"delimiter": "Delimiter", "encoding": "Encoding", "sheet": "Sheet"}
+    with box("reasons", "details"):
+        text("It was read wrongly?", "summary")
+        with box("fields"):
+            for key in keys:
+                text_field(
+                    labels[key],
+                    given.get(key) or seen.get(key) or "",
+                    partial(_note, given, key),
+                )
+
+        async def read_again() -> None:
+            with frame.refusing():
+                asked = {key: value for key, value in given.items() if value}
+                session = frame.session
+                new_plan = {**session.plan, "table": asked}
+                resolved = {**session.given(), "plan": {"table": asked}}
+                await session.desk.call("open", resolved)
+                proposed = await session.desk.call("propose", resolved)
+                plan = {**session.take_plan(proposed["plan"]), "table": new_plan["table"]}
+                with frame.changing("Read the file otherwise") as draft:
+                    draft.update(plan=plan, reasons=proposed["reasons"], repairs={})
+                ui.navigate.to("/")
+
+        button("Read it again", read_again, classes="slim")

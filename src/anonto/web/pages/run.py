@@ -1,0 +1,142 @@
+"""Run: in a process of its own, with what is left to do, and a way to stop it. The page can be left and found again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from anonto.web.frame import onward
+from anonto.web.parts import box, button, heading, link, message, show, tag, text
+from anonto.web.words import CARDS, PHASES
+
+if TYPE_CHECKING:
+    from anonto.web.frame import Frame
+    from anonto.web.session import Job
+
+AT_LEAST = {"reading": 0.5, "masking": 2.0, "writing": 0.5, "attacking": 4.0}
+
+
+def run_page(frame: Frame, asked: dict[str, str]) -> None:
+    """The page of the run."""
+    del asked
+    session = frame.session
+    with frame.page("Run", "Mask the whole table as planned, and attack the result to see what it protects."):
+        with box("card"):
+            heading("What will be done")
+            _plan(session.plan)
+        panel = box("card")
+        _Progress(frame, panel).show()
+        onward(("Method", "/method"), ("Result", "/result") if session.runs else None)
+
+
+def _plan(plan: dict[str, Any]) -> None:
+    columns = plan["columns"]
+    dropped = [name for name, one in columns.items() if one["role"] == "identifier"]
+    masked = [name for step in plan["steps"] for name in step["columns"]]
+    as_is = [name for name in columns if name not in dropped and name not in masked]
+    rows = [
+        (
+            f"Step {place}: {CARDS[step['method']].title if step['method'] in CARDS else step['method']}",
+            ", ".join(step["columns"]),
+        )
+        for place, step in enumerate(plan["steps"], start=1)
+    ]
+    rows += [
+        ("Dropped, because they identify someone", ", ".join(dropped) or "nothing"),
+        ("Released as they are", ", ".join(as_is) or "nothing"),
+    ]
+    for name, words in rows:
+        show(tag("div", tag("h3", name), tag("p", words)))
+    if not plan["steps"]:
+        message("The plan has no step: nothing would be masked.", "warning")
+
+
+class _Progress:
+    """The panel that follows the job of the session."""
+
+    def __init__(self, frame: Frame, panel: Any) -> None:
+        self.frame, self.panel = frame, panel
+        self.timer: Any = None
+        self.bar: Any = None
+        self.words: Any = None
+
+    def show(self) -> None:
+        """What is under way, or how to start."""
+        job = self.frame.session.job
+        self.panel.clear()
+        with self.panel:
+            if job is not None and job.state == "running":
+                self._running(job)
+            else:
+                self._idle(job)
+
+    def _idle(self, job: Job | None) -> None:
+        if job is None:
+            heading("Ready")
+        elif job.state == "done":
+            heading("Done")
+            message(f"Finished in {job.seconds_taken:.0f} seconds.", "good")
+            link("See the result →", "/result", classes="button primary")
+        elif job.state == "cancelled":
+            heading("Stopped")
+            message("The run was stopped; nothing of it was kept.", "warning")
+        else:
+            heading("That did not work")
+            message(job.message, "error")
+        again = job is not None and job.state == "done"
+        button("Run again" if again else "Start", self._start, classes="" if again else "primary")
+
+    async def _start(self) -> None:
+        house, session = self.frame.house, self.frame.session
+        estimated = session.known.get("estimate", {}).get("expected", {})
+        expected = {phase: max(estimated.get(phase, seconds), seconds) for phase, seconds in AT_LEAST.items()}
+        with self.frame.refusing():
+            await house.start(session, "run", {**expected, "reporting": 1.0})
+            self.show()
+
+    def _running(self, job: Job) -> None:
+        heading("Running" if job.kind == "run" else "Trying several plans")
+        self.bar = box(
+            "meter progress", role="progressbar", aria_label="Progress", aria_valuemin="0", aria_valuemax="100"
+        )
+        with self.bar:
+            self.fill = box("", "i")
+        self.words = text("", "p")
+        self.words.props["role"] = "status"
+        button("Stop", self._stop, classes="danger")
+        text("You can close this page and come back: the work goes on.", "p", "small")
+        self._update()
+        self.timer = ui.timer(0.5, self._update)
+
+    def _update(self) -> None:
+        job = self.frame.session.job
+        if job is None or job.state != "running":
+            if self.timer is not None:
+                self.timer.cancel()
+            self._ended(job)
+            return
+        share = round(100 * job.done)
+        self.bar.props["aria-valuenow"] = str(share)
+        self.bar.update()
+        self.fill.style(f"width: {share}%")
+        phase = PHASES.get(job.phase, job.phase)
+        self.words.text = f"{phase} … {share} % done, {_left(job.seconds_left)} left."
+
+    def _ended(self, job: Job | None) -> None:
+        if job is not None and job.state == "done":
+            ui.navigate.to("/result" if job.kind == "run" else "/result#map")
+        else:
+            self.show()
+
+    def _stop(self) -> None:
+        job = self.frame.session.job
+        if job is not None:
+            job.stop()
+        if self.timer is not None:
+            self.timer.cancel()
+        self.show()
+
+
+def _left(seconds: float) -> str:
+    return f"about {max(seconds, 1):.0f} seconds" if seconds < 90 else f"about {seconds / 60:.0f} minutes"

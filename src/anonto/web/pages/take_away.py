@@ -1,0 +1,211 @@
+"""Take away: the masked table, the report, the plan, the same as a command and as code; the private record apart."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from anonto.web.frame import onward
+from anonto.web.house import references
+from anonto.web.pages.result import chosen_run
+from anonto.web.parts import box, button, checkbox, choice, heading, link, message, show, tag, term, text
+
+if TYPE_CHECKING:
+    from anonto.web.frame import Frame
+
+FORMATS = {
+    ".csv": "CSV",
+    ".csv.gz": "CSV in gzip",
+    ".parquet": "Parquet",
+    ".xlsx": "Excel",
+    ".sav": "SPSS",
+    ".dta": "Stata",
+    ".xpt": "SAS XPORT",
+}
+
+
+def take_away_page(frame: Frame, asked: dict[str, str]) -> None:
+    """The last page."""
+    run = chosen_run(frame, asked, with_files=True)
+    with frame.page(
+        "Take away", f"Run {run['number']}: {run['label']}. The rows of the masked table are in random order."
+    ):
+        if run.get("tried") or not run["files"]:
+            message(
+                "The files of this run are no longer here: a plan that was only tried has none, and those of a run are "
+                "wiped when the server ends. Run the plan again to have them.",
+                "info",
+            )
+        else:
+            _files(frame, run)
+        place = box("stack")
+
+        async def content() -> None:
+            texts = await _texts(frame, run)
+            place.clear()
+            with place:
+                _recipe(run, *texts)
+
+        frame.soon(place, "Writing the plan", content)
+        if run["files"]:
+            _private(run)
+        onward(("Result", f"/result?run={run['number']}"), None)
+
+
+def _files(frame: Frame, run: dict[str, Any]) -> None:
+    number, ending = run["number"], run["ending"]
+    with box("card"):
+        heading("To give away")
+        with box("downloads", "ul"):
+            with box("", "li"):
+                show(
+                    tag(
+                        "div",
+                        tag("strong", "The masked table"),
+                        tag("p", f"As {FORMATS.get(ending, ending)}, in the format it came in.", class_="small"),
+                    )
+                )
+                link(
+                    "Download",
+                    f"/take/{number}/masked{ending}",
+                    classes="button primary",
+                    download="",
+                    name="Download the masked table",
+                )
+            with box("", "li"):
+                with box():
+                    others = {key: words for key, words in FORMATS.items() if key != ending}
+                    state = {"ending": next(iter(others))}
+                    choice(
+                        "The masked table in another format",
+                        others,
+                        state["ending"],
+                        lambda value: state.update(ending=str(value)),
+                    )
+                ready = box("row")
+
+                async def export() -> None:
+                    if state["ending"] in FORMATS:
+                        await _export(frame, run, state["ending"], ready)
+
+                with ready:
+                    button("Prepare", export, name="Prepare the masked table in this format")
+            _report(
+                number,
+                "report",
+                "The report",
+                "One HTML page for an ethics board; no record, no secret, no small count.",
+            )
+    with box("card"):
+        heading("For inside the house")
+        with box("downloads", "ul"):
+            words = "The same with every number and parameter. Do not give it away with the table."
+            _report(number, "report-internal", "The internal report", words)
+
+
+def _report(number: int, what: str, title: str, words: str) -> None:
+    with box("", "li"):
+        show(tag("div", tag("strong", title), tag("p", words, class_="small")))
+        name = f"Download {title[0].lower()}{title[1:]}"
+        link("Download", f"/take/{number}/{what}", classes="button", download="", name=name)
+
+
+async def _export(frame: Frame, run: dict[str, Any], ending: str, place: Any) -> None:
+    folder = frame.session.run_folder(run["number"])
+    with frame.refusing():
+        given = {"masked": str(folder / f"masked{run['ending']}"), "target": str(folder / f"masked{ending}")}
+        await frame.session.desk.call("export", given)
+        with place:
+            link(f"Download {FORMATS[ending]}", f"/take/{run['number']}/masked{ending}", classes="button", download="")
+
+
+async def _texts(frame: Frame, run: dict[str, Any]) -> tuple[str, str, str]:
+    """The plan, the commands and the code; the plan is also written where it can be downloaded."""
+    session, draft = frame.session, run["draft"]
+    used = {ref for one in draft["plan"]["columns"].values() for ref in references(one)}
+    names = {session.path(ref): draft["ontologies"].get(ref, ref) for ref in used if "/" in ref}
+    beside = sorted(names.values())
+    heading_words = "Made with `anonto serve`." + (f"\nPut beside it: {', '.join(beside)}." if beside else "")
+    resolved = session.given(draft)["plan"]
+    found = await session.desk.call("plan_text", {"plan": resolved, "names": names, "heading": heading_words})
+    folder = session.run_folder(run["number"])
+    folder.mkdir(mode=0o700, exist_ok=True)
+    (folder / "plan.toml").write_text(found["text"], encoding="utf-8")
+    repairs = draft["repairs"]
+    name, ending = draft["table"]["name"], run.get("ending", ".csv")
+    return found["text"], _commands(name, ending), _code(name, ending, repairs)
+
+
+def _commands(name: str, ending: str) -> str:
+    table, masked = shlex.quote(name), f"masked{ending}"
+    return (
+        f"anonto mask {table} --plan plan.toml --output {masked} --report report.html\n"
+        f"anonto assess {table} {masked} --plan plan.toml --private {masked}.private.json"
+    )
+
+
+def _code(name: str, ending: str, repairs: dict[str, dict[str, str]]) -> str:
+    table = repr(name)
+    lines = ["import anonto", ""]
+    source = table
+    if any(repairs.values()):
+        lines += [
+            "import polars as pl",
+            "",
+            f"table = pl.read_csv({table}, infer_schema=False)  # or as your file is stored",
+        ]
+        lines += [
+            f"table = table.with_columns(pl.col({column!r}).replace({mapping!r}))"
+            for column, mapping in repairs.items()
+            if mapping
+        ]
+        lines.append("")
+        source = "table"
+    lines += [
+        f'release = anonto.mask({source}, "plan.toml")',
+        f'release.save("masked{ending}", report="report.html")',
+        f'found = anonto.assess({source}, release.table, "plan.toml")',
+        "print(found.worst)",
+    ]
+    return "\n".join(lines)
+
+
+def _recipe(run: dict[str, Any], plan: str, commands: str, code: str) -> None:
+    with box("card"):
+        heading("To do it again")
+        text("The same plan, with a new secret each time: the seed is in none of these.")
+        if any(run["draft"]["repairs"].values()):
+            message(
+                "Codes were repaired on the way. The commands do not know: mend the table first, as the code does.",
+                "warning",
+            )
+        for title, words in (("The plan", plan), ("On the command line", commands), ("In Python", code)):
+            with box("stack"):
+                heading(title, 3)
+                show(tag("pre", tag("code", words), tabindex="0", role="region", aria_label=title))
+        link("Download the plan", f"/take/{run['number']}/plan", classes="button", download="")
+
+
+def _private(run: dict[str, Any]) -> None:
+    with box("card"):
+        show(tag("h2", "The ", term("private record"), ", kept apart"))
+        message(
+            "Whoever has this file can undo the masking. You need it only to attack or to repeat this release. Never "
+            "give it away with the table, and never put it in the same place.",
+            "warning",
+        )
+        place = box("row")
+
+        def changed(value: Any) -> None:
+            place.clear()
+            if value:
+                with place:
+                    link(
+                        "Download the private record",
+                        f"/take/{run['number']}/private",
+                        classes="button danger",
+                        download="",
+                    )
+
+        checkbox("I will keep it apart from the masked table", False, changed)
+        place.move(target_index=-1)

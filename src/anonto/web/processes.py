@@ -1,0 +1,137 @@
+"""The server's side of worker processes: requests go out and answers come back as lines of JSON.
+
+A worker ends when it is told to, when it is killed, or when the server is gone and its line is cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from typing import TYPE_CHECKING, Any
+
+from anonto.errors import StoppedWorkError, UnexpectedFailureError, WorkRefusedError
+
+if TYPE_CHECKING:
+    from asyncio.subprocess import Process
+    from collections.abc import Callable
+
+    Listener = Callable[[dict[str, Any]], None]
+
+LONGEST_ANSWER = 1 << 27
+"""Bytes of a line; answers are previews and counts, far smaller."""
+
+
+class Worker:
+    """One process that does one thing after the other, started when it is first asked."""
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._listeners: dict[int, Listener] = {}
+        self._numbers = itertools.count(1)
+        self._starting = asyncio.Lock()
+        self._reader: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, if it runs."""
+        return self._process.pid if self._process is not None and self._process.returncode is None else None
+
+    async def call(self, task: str, given: dict[str, Any], listen: Listener | None = None) -> dict[str, Any]:
+        """Have something done.
+
+        Args:
+            task: The name of a function of `anonto.web.tasks`.
+            given: Its argument, as plain data.
+            listen: Called with each report of progress.
+
+        Returns:
+            What the function gives, as plain data, with the ``warnings`` that were raised on the way.
+        """
+        process = await self._running()
+        number = next(self._numbers)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        if listen is not None:
+            self._listeners[number] = listen
+        line = json.dumps({"number": number, "task": task, "given": given}, ensure_ascii=False)
+        try:
+            if process.stdin is None:
+                raise StoppedWorkError
+            process.stdin.write(line.encode() + b"\n")
+            with contextlib.suppress(ConnectionError):
+                await process.stdin.drain()
+            found = await answer
+        finally:
+            self._waiting.pop(number, None)
+            self._listeners.pop(number, None)
+        if "refused" in found:
+            raise WorkRefusedError(found["refused"])
+        if "failed" in found:
+            raise UnexpectedFailureError(found["failed"])
+        result: dict[str, Any] = found["result"]
+        return result
+
+    async def warm_up(self) -> None:
+        """Start the process, so that the first request does not wait for it."""
+        await self._running()
+
+    def stop(self) -> None:
+        """End the process at once, whatever it does."""
+        process, self._process = self._process, None
+        if process is not None and process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                _kill(process.pid)
+        self._let_go()
+
+    async def _running(self) -> Process:
+        async with self._starting:
+            if self._process is None or self._process.returncode is not None:
+                shown = None if os.environ.get("ANONTO_DEBUG") else DEVNULL
+                self._process = await asyncio.create_subprocess_exec(
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "anonto.web.worker",
+                    stdin=PIPE,
+                    stdout=PIPE,
+                    stderr=shown,
+                    limit=LONGEST_ANSWER,
+                    start_new_session=True,
+                )
+                self._reader = asyncio.create_task(self._read(self._process))
+            return self._process
+
+    async def _read(self, process: Process) -> None:
+        while process.stdout is not None and (line := await process.stdout.readline()):
+            answer = json.loads(line)
+            number = answer["number"]
+            if "progress" in answer:
+                if number in self._listeners:
+                    self._listeners[number](answer["progress"])
+            elif number in self._waiting and not self._waiting[number].done():
+                self._waiting[number].set_result(answer)
+        await process.wait()
+        if self._process is process:
+            self._process = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Tell those who wait that no answer will come."""
+        for answer in self._waiting.values():
+            if not answer.done():
+                answer.set_exception(StoppedWorkError())
+
+
+def _kill(pid: int) -> None:
+    """End a process and those that it started, which are in its group."""
+    if hasattr(os, "killpg"):
+        os.killpg(pid, signal.SIGKILL)
+    else:
+        os.kill(pid, signal.SIGTERM)

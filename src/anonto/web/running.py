@@ -1,0 +1,208 @@
+"""Tasks that mask and attack: the raw table, an estimate on a sample, a run, a sweep; and what is taken away."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from anonto.assessment import Assessment, assess
+from anonto.errors import ReleasedAsIsWarning
+from anonto.plan import Plan
+from anonto.run import mask
+from anonto.stats.profile import profile
+from anonto.sweeping import pareto_front
+from anonto.sweeping import sweep as sweep_plans
+from anonto.sweeping.score import lost_at_random, utility_of
+from anonto.table.reading import read_table
+from anonto.table.writing import write_table
+from anonto.web.opening import ENDINGS, open_once, opened_plan, path_of, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    Report = Callable[[dict[str, Any]], None]
+
+SAMPLE = 300
+COMBINATIONS_SHOWN = 12
+IN_ORDER, ROWS = "in-order.parquet", "rows.npy"
+_warm: set[frozenset[Any]] = set()
+"""Methods and columns that were masked and attacked here before, so that the time they take can be measured."""
+
+
+def risk_before(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """What the raw table gives away: combinations that single people out, and attacks on it as if it were released."""
+    plan = opened_plan(given)
+    report({"phase": "profile"})
+    found = profile(table_of(given), plan)
+    report({"phase": "attack"})
+    raw = Plan(plan.columns, (), plan.table, plan.folder)
+    quasi = [name for name, one in plan.columns.items() if one.role == "quasi-identifier"]
+    attacked = None
+    if quasi:
+        frame = table_of(given).frame
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReleasedAsIsWarning)  # that nothing is masked is the point
+            released = mask(frame, raw)
+        attacked = assess(frame, released.table, raw).to_dict()
+    return {
+        "n_records": found["n_records"],
+        "columns": found["columns"],
+        "combinations": found["combinations"][:COMBINATIONS_SHOWN],
+        "quasi": quasi,
+        "assessment": attacked,
+    }
+
+
+def estimate(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Mask and attack a sample, to see what a plan would do, and how long the whole table would take."""
+    del report
+    plan = opened_plan(given)
+    frame = table_of(given).frame
+    n_records = frame.height
+    sample = frame.sample(min(SAMPLE, n_records), seed=0, shuffle=False)
+    kinds = frozenset((step.method.name, step.columns) for step in plan.steps)
+    if kinds not in _warm and n_records > sample.height:
+        assess(sample, mask(sample, plan).table, plan)  # the first time compiles and opens, which says nothing
+        _warm.add(kinds)
+    started = time.monotonic()
+    release = mask(sample, plan)
+    masked_at = time.monotonic()
+    found = assess(sample, release.table, plan)
+    ended = time.monotonic()
+    growth = n_records / max(sample.height, 1)
+    return {
+        "sample": sample.height,
+        "n_records": n_records,
+        "worst": found.worst.to_dict() if found.worst else None,
+        "utility": _utility(sample, plan, found)["utility"],
+        "steps": [_of_step(step, release.evidence["n_records"]) for step in release.evidence["steps"]],
+        "expected": {
+            "reading": 0.5 + 1e-5 * n_records,
+            "masking": 0.5 + (masked_at - started) * growth**0.95,
+            "writing": 0.5 + 2e-5 * n_records,
+            "attacking": 1.0 + (ended - masked_at) * growth**0.6,
+        },
+    }
+
+
+def _of_step(step: dict[str, Any], n_records: int) -> dict[str, Any]:
+    cells = max(n_records * len(step["columns"]) - sum(step["missing"].values()), 1)
+    return {
+        "method": step["method"],
+        "unchanged": sum(step["unchanged"].values()) / cells,
+        "rmse": float(np.mean(list(step["rmse"].values()))) if step["rmse"] else 0.0,
+        "guarantee": step["guarantee"],
+    }
+
+
+def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Mask the table, write the release with its report and its private record, and attack it."""
+    folder = Path(given["folder"])
+    folder.mkdir(mode=0o700)
+    report({"phase": "reading"})
+    plan = opened_plan(given)
+    path = path_of(given, folder)
+    ending = given.get("ending") or ENDINGS[table_of(given).origin.format]
+    report({"phase": "masking"})
+    release = mask(path, plan)
+    report({"phase": "writing"})
+    release.save(folder / f"masked{ending}", private=folder / "private.json")
+    release.table.write_parquet(folder / IN_ORDER)
+    if release.rows is not None:
+        np.save(folder / ROWS, release.rows)
+    report({"phase": "attacking"})
+    found = assess(path, release.table, plan)
+    report({"phase": "reporting"})
+    losses = _utility(table_of(given).frame, plan, found)
+    found.to_html(folder / "report.html", edition="public")
+    found.to_html(folder / "report-internal.html", edition="internal")
+    return {
+        "evidence": release.evidence,
+        "assessment": found.to_dict(),
+        "ending": ending,
+        "worst": found.worst.to_dict() if found.worst else None,
+        "utility": losses["utility"],
+        "losses": losses,
+    }
+
+
+def _utility(frame: pl.DataFrame, plan: Plan, found: Assessment) -> dict[str, float | None]:
+    """What an analyst keeps, and the losses it is made of, measured as a sweep does."""
+    stays = {name: one for name, one in plan.columns.items() if one.role != "identifier"}
+    seen = frame.drop([name for name in plan.columns if name not in stays])
+    at_random = lost_at_random(seen, Plan(stays, plan.steps), plan.masked, open_once)
+    return utility_of(found.utility, at_random, plan.masked)
+
+
+def sweep(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Try a grid of parameters: risk and utility of each plan, and which no other beats."""
+    report({"phase": "trying", "share": 0.0})
+    found = sweep_plans(
+        table_of(given).frame,
+        opened_plan(given),
+        given["grid"],
+        seeds=1,
+        progress=lambda done, of: report({"phase": "trying", "share": done / max(of, 1)}),
+    )
+    return {
+        "points": [
+            {
+                "plan": {**given["plan"], "steps": [step.to_dict() for step in one.plan.steps]},
+                "label": one.label,
+                "worst": one.worst,
+                "utility": one.utility,
+                "losses": one.losses,
+            }
+            for one in found.points
+            if not one.is_given
+        ],
+        "skipped": [f"{one.label}: {one.reason}" for one in found.skipped],
+        "sample": found.n_sampled,
+    }
+
+
+def front(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Which of some pairs of risk and utility no other beats in both."""
+    del report
+    points = [
+        SimpleNamespace(number=place, risk=risk, utility=utility)
+        for place, (risk, utility) in enumerate(given["points"])
+    ]
+    return {"front": [one.number for one in pareto_front(cast("Any", points))]}  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------------------------------------ taking away
+
+
+def export(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """The masked table in another format."""
+    del report
+    masked, target = Path(given["masked"]), Path(given["target"])
+    write_table(read_table(masked), target, force=True)
+    return {}
+
+
+def plan_text(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """The plan as a file, with ontologies by the names that the reader will know them by."""
+    del report
+    plan = dict(given["plan"])
+    names: dict[str, str] = given.get("names", {})
+    plan["columns"] = {name: _renamed(one, names) for name, one in plan["columns"].items()}
+    comments = {"": f"{given['heading']}\n", **given.get("comments", {})}
+    return {"text": Plan.from_dict(plan).to_toml(comments)}
+
+
+def _renamed(description: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    ontology = description.get("ontology")
+    if ontology is None:
+        return description
+    if isinstance(ontology, list):
+        return {**description, "ontology": [names.get(one, one) for one in ontology]}
+    return {**description, "ontology": names.get(ontology, ontology)}

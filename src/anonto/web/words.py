@@ -1,0 +1,299 @@
+"""What the pages say: explanations of every term, and each method in sentences that need no statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+TERMS: Mapping[str, str] = {
+    "kind": "Names or codes (nominal), steps in an order (ordinal), or numbers (numeric). It decides how far apart two "
+    "values are.",
+    "role": "What a column could do to a person. An identifier names somebody and is dropped; a quasi-identifier could "
+    "help to recognise somebody together with others and is masked; confidential and other columns leave as they are.",
+    "ontology": "A hierarchy of concepts that says what the codes of a column mean, as ICD does for diagnoses. With "
+    "it, a code can be replaced by one that means something similar.",
+    "measure": "How the distance of two concepts is found from the hierarchy: 0 for the same concept, 1 for nothing in "
+    "common. Leave Wu and Palmer's unless you know why.",
+    "coverage": "The share of the column's cells whose value the ontology knows.",
+    "root": "Where meaning begins: the whole ontology, or the smallest branch that holds all values of the column.",
+    "missing": "What happens to records without a value here: keep them, drop them, or refuse to run.",
+    "unmatched": "What happens to values that the ontology does not know: refuse to run, keep them unmasked, drop "
+    "their records, or take the nearest code above.",
+    "k-anonymity": "How many records share all their quasi-identifiers at least. With 1, somebody stands alone and can "
+    "be recognised by whoever knows these values.",
+    "ε-differential privacy": "A promise in a number ε: near 0, a released value hardly tells what the true one was; "
+    "above 10 it tells almost everything.",
+    "ε": "A number that limits how much a released value tells of the true one: near 0 hardly anything, above 10 "
+    "almost everything.",
+    "quasi-identifiers": "Columns that name nobody, but together could help to recognise somebody, as age and region.",
+    "unique": "A record that no other shares all these values with. Whoever knows the values knows the person.",
+    "linkage": "An intruder who knows these columns of a person looks for the most similar record. The rate is how "
+    "often that is the right one.",
+    "baseline": "What the same intruder would reach by guessing.",
+    "interval": "Where the true rate lies with 95 % confidence.",
+    "utility": "How much an analyst keeps: 100 % of the original, 0 % when values are dealt out at random. It is "
+    "made of how far cells moved, how frequencies and dependences changed, and how well records can be told from "
+    "original ones.",
+    "distance": "How far the cells moved, as a root mean square: 0 for not at all, 1 for as far as possible.",
+    "risk": "The share of persons whom the most successful linking attack recognises.",
+    "Pareto front": "The plans that no other beats: less risk would cost utility, more utility would cost risk.",
+    "distance correlation": "How strongly two columns hang together: 0 not at all, 1 wholly.",
+    "guarantee": "What is proved about a method, on which conditions. Where nothing is proved, only the attacks tell.",
+    "private record": "The secret seed of the run. Whoever has it can undo the masking.",
+    "seed": "The secret from which all chance in a run follows.",
+    "missing cells": "Cells without a value.",
+    "distinct": "How many different values a column has.",
+    "frequencies": "How far the frequencies of the values changed (Hellinger's distance): 0 not at all, 1 wholly.",
+    "sample": "A few hundred records drawn at random. Small tables look riskier than large ones, so take the numbers "
+    "as a hint.",
+}
+
+KINDS = {"nominal": "Names, codes", "ordinal": "In an order", "numeric": "Numbers"}
+ROLES = {
+    "identifier": "Drop: identifier",
+    "quasi-identifier": "Mask: quasi-identifier",
+    "confidential": "Keep: confidential",
+    "other": "Keep: other",
+}
+MISSING = {"keep": "Keep the records", "drop": "Drop the records", "refuse": "Refuse to run"}
+UNMATCHED = {
+    "refuse": "Refuse to run",
+    "keep": "Keep them unmasked",
+    "drop": "Drop the records",
+    "nearest-ancestor": "Take the nearest code above",
+}
+MEASURES = {
+    "wu-palmer": "Wu and Palmer",
+    "ancestor": "Shared ancestors",
+    "rada": "Shortest path",
+    "leacock-chodorow": "Leacock and Chodorow",
+    "lin": "Lin",
+    "resnik": "Resnik",
+    "jiang-conrath": "Jiang and Conrath",
+    "jaccard": "Jaccard",
+    "dice": "Dice",
+    "equality": "Equal or not",
+}
+PHASES = {
+    "reading": "Reading the table",
+    "masking": "Masking",
+    "writing": "Writing the masked table",
+    "attacking": "Attacking the release",
+    "reporting": "Writing the report",
+    "profile": "Counting combinations",
+    "attack": "Attacking the raw table",
+    "trying": "Trying the plans",
+}
+ATTACKS = {
+    "distance-linkage": ("Nearest record", "Knows these columns of a person and takes the most similar record."),
+    "global-linkage": ("Best assignment", "Knows these columns of everybody and assigns all records at once."),
+    "real-k": ("Alone in the release", "The share of released records that nobody else shares all values with."),
+    "uniqueness": ("Still alone", "Records that were unique in the original and still are."),
+    "attribute-inference": ("Guessing a secret", "Guesses a confidential value from the most similar records."),
+    "interval-disclosure": ("Close guesses", "Takes the released cell for the true one: right, or almost right."),
+    "method-aware-linkage": (
+        "Knowing the method",
+        "Knows the method and its parameters, and leaves out every record that it could not have made of this person.",
+    ),
+    "likelihood-linkage": ("Likeliest record", "Knows the method and takes the record that it most likely made."),
+    "composition": ("Two releases together", "Compares two releases of the same table."),
+    "permutation-distance": ("Undoing the swap", "Compares how far values moved with what chance would do."),
+}
+
+
+def attack_words(risk: Mapping[str, Any]) -> tuple[str, str]:
+    """What an attack is called, and what it does."""
+    name, why = ATTACKS.get(risk["attack"], (str(risk["attack"]).replace("-", " ").capitalize(), ""))
+    more = risk.get("within")
+    if risk["attack"] == "method-aware-linkage":
+        more = "one person" if risk.get("matching") == "nearest" else "all at once"
+    return (f"{name} ({more})" if isinstance(more, str) else name), why
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A method in two sentences, what it keeps, and what is proved of it."""
+
+    title: str
+    does: str
+    keeps: str
+    proved: str
+    family: str
+
+
+SWAP, GROUP, NOISE = "Swapping", "Grouping", "Noise"
+NOTHING = "Nothing proved: judge it by the attacks."
+
+CARDS: Mapping[str, Card] = {
+    "group-swap": Card(
+        "Swap inside groups",
+        "Puts the records into groups of at least k that mean something similar, and deals the values of each group "
+        "out anew by chance.",
+        "Keeps how often every value occurs.",
+        "Proved: who knows these columns only is right about a record with a chance of 1/k at most.",
+        SWAP,
+    ),
+    "microaggregate": Card(
+        "Same values in groups",
+        "Puts the records into groups of at least k that mean something similar, and gives all of a group the value in "
+        "its middle.",
+        "Keeps averages roughly; values become coarser.",
+        "Proved: k-anonymity. Nobody can be told from k − 1 others by these columns.",
+        GROUP,
+    ),
+    "invariant-swap": Card(
+        "Swap some records in bins",
+        "Puts similar records into bins, picks some of each bin by chance, and lets these take each other’s values.",
+        "Keeps how often every combination of values occurs.",
+        "Proved: an ε, subject to the counts that stay the same.",
+        SWAP,
+    ),
+    "taxonomy-exponential": Card(
+        "Draw a similar concept",
+        "Draws every value anew from its ontology, near concepts more often than far ones, and possibly the same.",
+        "Keeps meaning roughly; frequencies change.",
+        "Proved: local ε-differential privacy of every value.",
+        NOISE,
+    ),
+    "rank-swap-joint": Card(
+        "Swap with similar records",
+        "Exchanges each value with that of one of the k records that are most alike in all these columns together.",
+        "Keeps how often every value occurs, and much of what the columns have to do with each other.",
+        NOTHING,
+        SWAP,
+    ),
+    "rank-swap": Card(
+        "Swap with similar values",
+        "Exchanges each value with that of one of the k records that are closest in meaning, column by column.",
+        "Keeps how often every value occurs.",
+        NOTHING,
+        SWAP,
+    ),
+    "equi-depth-swap": Card(
+        "Swap in bins of equal size",
+        "Puts the records into small bins of about k that are alike, and exchanges whole sets of values in pairs.",
+        "Keeps how often every combination of values occurs.",
+        NOTHING,
+        SWAP,
+    ),
+    "equi-width-swap": Card(
+        "Swap in bins of equal width",
+        "Cuts the columns into bins of equal width and exchanges whole sets of values inside each bin.",
+        "Keeps every combination of values; no number moves by more than the width.",
+        NOTHING,
+        SWAP,
+    ),
+    "semantic-noise": Card(
+        "Noise by meaning",
+        "Replaces every value by one about as far away in meaning as a random number says; numbers have one added.",
+        "Keeps meaning roughly; values that nobody had may occur.",
+        NOTHING,
+        NOISE,
+    ),
+    "semantic-noise-joint": Card(
+        "Noise by meaning, together",
+        "Adds noise as above, but the random numbers of a record belong together as its columns do.",
+        "Keeps relations between the columns better.",
+        NOTHING,
+        NOISE,
+    ),
+    "rank-swap-fixed": Card(
+        "Swap along one order",
+        "Puts the records into one order by meaning and exchanges each value with one of the next k.",
+        "Keeps how often every value occurs.",
+        NOTHING,
+        SWAP,
+    ),
+    "frequency-swap": Card(
+        "Swap rare with rare",
+        "Orders the records by how common their value is, whatever it means, and swaps each with one of the next k.",
+        "Keeps how often every value occurs.",
+        NOTHING,
+        SWAP,
+    ),
+    "random-swap": Card(
+        "Swap at random",
+        "Exchanges each value with that of a record picked by chance, whatever it means.",
+        "Keeps how often every value occurs; relations between columns are lost.",
+        NOTHING,
+        SWAP,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """How a parameter is asked for."""
+
+    label: str
+    why: str
+    start: Any = None
+    low: float | None = None
+    high: float | None = None
+    step: float | None = None
+
+
+PARAMETERS: Mapping[str, Parameter] = {
+    "k": Parameter(
+        "k – how many records",
+        "Records of a group, or how many neighbours a partner is picked from. Larger is safer and loses more.",
+        10,
+        2,
+        1000,
+        1,
+    ),
+    "percent": Parameter(
+        "percent of the records", "Instead of k: how many neighbours, as a share of the records.", None, 0.1, 100, 0.1
+    ),
+    "interval": Parameter(
+        "partners",
+        "“all”: among all records, as in the paper; “unswapped”: among those left, so that hardly any value stays.",
+    ),
+    "weights": Parameter(
+        "weights of the columns", "Numbers with commas between them, one for each column: how much each counts."
+    ),
+    "move": Parameter("columns move", "“apart”: each column by itself; “together”: whole sets of values."),
+    "refine": Parameter("refine the groups", "Improve the groups after they are formed. Slower, and loses less."),
+    "odd": Parameter("the odd one out", "What the last record of an odd number does: stay, or swap in threes."),
+    "standardise": Parameter("standardise", "Let every column count the same, whatever its units."),
+    "width": Parameter(
+        "width of a bin", "In the units of the numbers; for a column with an ontology, a depth.", None, 0, None, None
+    ),
+    "bins": Parameter("number of bins", "Into how many bins each column is cut.", 10, 1, 1000, 1),
+    "rate": Parameter("share that swaps", "How many records of a bin are picked, from 0 to 1.", 0.5, 0.01, 1, 0.01),
+    "scale": Parameter("scale of distances", "How the distances of columns are made comparable."),
+    "aggregate": Parameter("replace by", "“centroid”: the middle of the group; “synthetic”: values drawn around each."),
+    "centroid": Parameter("the middle is", "“taxonomy”: any concept; “sample”: only values that occurred."),
+    "semantics": Parameter("meaning", "“marginality”: by meaning; “classic”: values are equal or not."),
+    "variable": Parameter("groups of variable size", "Let near records join a group beyond k."),
+    "t": Parameter(
+        "closeness t",
+        "How far the confidential values of a group may be from those of the table, 0 to 1.",
+        None,
+        0.01,
+        1,
+        0.01,
+    ),
+    "confidential": Parameter("confidential column", "The column that the closeness is about."),
+    "noise_level": Parameter(
+        "noise level",
+        "How much noise, compared with the spread of the column. 0.2 is a little, 1 is a lot.",
+        0.3,
+        0,
+        5,
+        0.05,
+    ),
+    "distribution": Parameter("shape of the noise", "Normal, or Laplace with longer tails."),
+    "round": Parameter("rounding", "“up”: the first concept at least so far away; “nearest”: the closest one."),
+    "candidates": Parameter("replace by", "Any concept of the ontology, only those observed, or only leaves."),
+    "pairing": Parameter("noise of pairs", "“joint”: all columns together; “disjoint”: in pairs."),
+    "epsilon": Parameter(
+        "ε – privacy budget", "Smaller is more private and loses more. Around 1 is strong, 10 is weak.", 4, 0.1, 50, 0.1
+    ),
+    "metric": Parameter("protect by distance", "Protect near values more than far ones."),
+}
+EITHER = {"percent": "k", "bins": "width"}
+"""Parameters of which only one may be given."""

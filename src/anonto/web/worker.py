@@ -1,0 +1,80 @@
+"""The program of a worker process: a request on each line of its input, answers on the lines of its output.
+
+Whoever started it is gone when its input ends; it then ends too, in the middle of its work. What it does writes neither
+to its output nor to a log: messages go back as answers, and have no cell in them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Answer = Callable[[dict[str, Any]], None]
+
+
+def main() -> None:
+    """Do what the lines of the input ask for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "nice"):
+        os.nice(5)  # the pages come first
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    requests: queue.Queue[dict[str, Any]] = queue.Queue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
+
+    import anonto.web.tasks  # what takes time to load is loaded before the first request
+
+    del anonto
+
+    while True:
+        request = requests.get()
+        number = request["number"]
+
+        def answer(said: dict[str, Any], number: int = number) -> None:
+            answers.write(json.dumps({"number": number, **said}, ensure_ascii=False) + "\n")
+
+        _do(request, answer)
+
+
+def _listen(requests: queue.Queue[dict[str, Any]]) -> None:
+    for line in os.fdopen(os.dup(0), encoding="utf-8"):
+        requests.put(json.loads(line))
+    if hasattr(os, "killpg"):
+        os.killpg(0, signal.SIGKILL)  # with the processes that a sweep started
+    os._exit(0)
+
+
+def _do(request: dict[str, Any], answer: Answer) -> None:
+    from anonto.errors import AnontoWarning, InputError
+    from anonto.web.tasks import TASKS
+
+    try:
+        with warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", AnontoWarning)
+            result = TASKS[request["task"]](request["given"], lambda progress: answer({"progress": progress}))
+        said = [str(one.message) for one in raised if issubclass(one.category, AnontoWarning)]
+        answer({"result": {**result, "warnings": list(dict.fromkeys(said))}})
+    except InputError as error:
+        answer({"refused": error.on_the_command_line})
+    except MemoryError:
+        answer({"refused": "There is not enough memory on this machine for that."})
+    except Exception as error:
+        if os.environ.get("ANONTO_DEBUG"):
+            import traceback
+
+            traceback.print_exc(file=sys.stderr)
+        answer({"failed": type(error).__name__})
+
+
+if __name__ == "__main__":
+    main()

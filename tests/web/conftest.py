@@ -1,0 +1,178 @@
+"""A server for each file of tests, and a real browser that notes what a page asks for and complains about."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("nicegui")
+pytest.importorskip("playwright")
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+WAIT = 90_000
+"""Milliseconds: other tests may keep both processors busy."""
+
+
+@dataclass
+class Served:
+    """A running server."""
+
+    process: subprocess.Popen[str]
+    address: str
+    errors: Path
+    folder: Path
+    """Below which files can be picked."""
+    temporary: Path
+    """Where its working folder is."""
+    state: Path
+
+    @property
+    def root(self) -> str:
+        return self.address.partition("/?")[0]
+
+    @property
+    def port(self) -> int:
+        return int(self.root.rpartition(":")[2])
+
+    @property
+    def token(self) -> str:
+        return self.address.partition("token=")[2]
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.terminate()
+        return self.process.wait(30)
+
+
+@contextmanager
+def serving(home: Path, *options: str) -> Iterator[Served]:
+    """A server whose files are all below one folder."""
+    for name in ("folder", "temporary", "state"):
+        (home / name).mkdir(parents=True, exist_ok=True)
+    errors = home / "errors.txt"
+    environment = {**os.environ, "TMPDIR": str(home / "temporary"), "ANONTO_STATE": str(home / "state")}
+    environment.pop("ANONTO_DEBUG", None)
+    command = [sys.executable, "-m", "anonto", "serve", "--no-browser", "--folder", str(home / "folder"), *options]
+    with errors.open("a", encoding="utf-8") as stream:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stream, text=True, env=environment, cwd=home)
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        served = Served(process, address, errors, home / "folder", home / "temporary", home / "state")
+        try:
+            assert address, errors.read_text(encoding="utf-8")
+            yield served
+        finally:
+            served.stop()
+            process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("served")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@dataclass
+class Visitor:
+    """A browser with cookies of its own, on one page."""
+
+    context: BrowserContext
+    page: Page
+    root: str
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+    allowed: tuple[str, ...] = ()
+    """Parts of complaints that a test provokes."""
+
+    @property
+    def unexpected(self) -> list[str]:
+        return [one for one in self.complaints if not any(part in one for part in self.allowed)]
+
+    @property
+    def foreign(self) -> list[str]:
+        own = (self.root, self.root.replace("http:", "ws:"), "data:", "blob:")
+        return [one for one in self.requests if not one.startswith(own)]
+
+    # ------------------------------------------------------------------------------------------ what a steward does
+
+    def open_demo(self) -> None:
+        self.page.get_by_role("button", name="Open the demo table").click()
+        self.see("The first 8 records")
+
+    def drop(self, file: Path, label: str = "Drop a table here, or choose one") -> None:
+        self.page.get_by_label(label).set_input_files(file)
+
+    def see(self, words: str) -> None:
+        self.page.get_by_text(words).first.wait_for(timeout=WAIT)
+
+    def go(self, name: str) -> None:
+        self.page.get_by_role("navigation", name="Steps").get_by_role("link", name=name).click()
+        self.page.wait_for_load_state()
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name).first.click()
+
+    def run(self) -> None:
+        self.go("Run")
+        self.press("Start")
+        self.page.get_by_role("heading", name="Result", exact=True).wait_for(timeout=WAIT)
+
+    def download(self, name: str, *, exact: bool = False) -> Path:
+        with self.page.expect_download() as started:
+            self.page.get_by_role("link", name=name, exact=exact).click()
+        return Path(started.value.path())
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
+    """Open a server in a new browser; at the end nothing may have been asked of others, and nothing complained."""
+    visitors: list[Visitor] = []
+
+    def start(server: Served, *, width: int = 1280, allowed: tuple[str, ...] = ()) -> Visitor:
+        context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
+        page = context.new_page()
+        page.set_default_timeout(WAIT)
+        visitor = Visitor(context, page, server.root, allowed=allowed)
+        watch(page, visitor)
+        page.goto(server.address)
+        page.get_by_role("heading", name="Open a table").wait_for()
+        visitors.append(visitor)
+        return visitor
+
+    yield start
+    for one in visitors:
+        one.context.close()
+    assert [one.foreign for one in visitors if one.foreign] == []
+    assert [one.unexpected for one in visitors if one.unexpected] == []
+
+
+def watch(page: Any, visitor: Visitor) -> None:
+    page.on("request", lambda request: visitor.requests.append(request.url))
+    page.on("websocket", lambda socket: visitor.requests.append(socket.url))
+    page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda said: visitor.complaints.append(said.text) if said.type in {"error", "warning"} else None,
+    )

@@ -1,0 +1,330 @@
+"""What can be checked without a browser: folders, sessions, workers, words, sizes and comparisons."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto.cli.serve import size_in_bytes
+from anonto.errors import SizeError, StoppedWorkError, WorkRefusedError
+from anonto.methods.registry import METHODS, method_of
+from anonto.table.description import KINDS, MISSING_POLICIES, ROLES, UNMATCHED_POLICIES
+from anonto.web import words
+from anonto.web.folders import KEPT_FOR, Records, leftovers, working_folder
+from anonto.web.parts import tag
+from anonto.web.processes import Worker
+from anonto.web.running import run as run_task
+from anonto.web.session import Job, Session, Sessions
+from anonto.web.tasks import TASKS
+
+
+def told(progress: dict[str, Any]) -> None:
+    del progress
+
+
+# ------------------------------------------------------------------------------------------------ words
+
+
+def test_every_method_has_a_card_and_every_parameter_is_explained() -> None:
+    assert set(words.CARDS) == set(METHODS)
+    known = {field.name for method in METHODS.values() for field in dataclasses.fields(method)}  # type: ignore[arg-type]
+    assert known <= set(words.PARAMETERS)
+
+
+def test_every_choice_of_a_column_has_words() -> None:
+    assert set(words.KINDS) == set(KINDS)
+    assert set(words.ROLES) == set(ROLES)
+    assert set(words.MISSING) == set(MISSING_POLICIES)
+    assert set(words.UNMATCHED) == set(UNMATCHED_POLICIES)
+    assert set(words.MEASURES) == set(anonto.MEASURES)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_parameters_that_a_method_starts_with_are_accepted(method: str) -> None:
+    from anonto.web.pages.method import first_parameters
+
+    known = TASKS["methods"]({}, told)["methods"]
+    assert method_of(method, first_parameters(known[method], {})).name == method
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_proved_is_said_of_the_methods_that_prove_something(method: str) -> None:
+    can_prove = {"group-swap", "microaggregate", "invariant-swap", "taxonomy-exponential"}
+    assert words.CARDS[method].proved.startswith("Proved") == (method in can_prove)
+
+
+def test_texts_in_markup_are_escaped_wherever_they_stand() -> None:
+    made = tag("a", "<script>", tag("b", "&"), title='"><img>')
+    assert made == '<a title="&quot;&gt;&lt;img&gt;">&lt;script&gt;<b>&amp;</b></a>'
+
+
+# ------------------------------------------------------------------------------------------------ folders and sessions
+
+
+def test_a_working_folder_is_for_its_owner_alone_and_gone_afterwards(tmp_path: Path) -> None:
+    with working_folder(tmp_path) as folder:
+        assert folder.stat().st_mode & 0o077 == 0
+        (folder / "table").write_text("x", encoding="utf-8")
+        assert leftovers(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_folder_of_a_server_that_runs_stays_and_that_of_a_dead_one_goes(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from anonto.web.folders import working_folder\n"
+        "with working_folder(Path(sys.argv[1])) as folder: print(folder, flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        folder = Path(server.stdout.readline().strip())
+        try:
+            with working_folder(tmp_path):
+                assert folder.is_dir()
+        finally:
+            server.kill()
+            server.wait()
+    assert folder.is_dir()
+    with working_folder(tmp_path):
+        assert not folder.exists()
+
+
+def test_a_record_is_found_by_its_key_alone_and_forgotten_after_a_month(tmp_path: Path) -> None:
+    records = Records(tmp_path / "state")
+    records.write("secret key", {"draft": {}})
+    (file,) = (tmp_path / "state").iterdir()
+    assert "secret" not in file.name
+    assert file.stat().st_mode & 0o077 == 0
+    assert records.read("secret key") == {"draft": {}}
+    assert records.read("another key") is None
+    old = time.time() - KEPT_FOR - 60
+    os.utime(file, (old, old))
+    assert Records(tmp_path / "state").read("secret key") is None
+
+
+def test_a_damaged_record_is_none(tmp_path: Path) -> None:
+    records = Records(tmp_path / "state")
+    records.write("key", {})
+    next((tmp_path / "state").iterdir()).write_text("[1, 2", encoding="utf-8")
+    assert records.read("key") is None
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session("key", tmp_path / "session", Records(tmp_path / "state"))
+
+
+def test_changes_are_undone_and_made_again_in_order(session: Session) -> None:
+    for number in range(3):
+        with session.changing(f"change {number}") as draft:
+            draft["plan"]["columns"][f"column {number}"] = {"kind": "nominal", "role": "other"}
+    assert [session.undo(), session.undo()] == ["change 2", "change 1"]
+    assert list(session.plan["columns"]) == ["column 0"]
+    assert session.redo() == "change 1"
+    assert list(session.plan["columns"]) == ["column 0", "column 1"]
+    with session.changing("another way") as draft:
+        draft["plan"]["columns"].clear()
+    assert session.redo() is None
+    assert session.undo() == "another way"
+
+
+def test_a_change_that_fails_or_changes_nothing_leaves_no_trace(session: Session) -> None:
+    change = session.changing("fails")
+    change.__enter__()["plan"]["columns"]["x"] = {}
+    change.__exit__(ValueError, ValueError(), None)
+    with session.changing("nothing"):
+        pass
+    assert session.history == []
+    assert session.plan["columns"] == {}
+
+
+def test_a_session_is_the_same_after_a_restart_but_for_its_files(tmp_path: Path) -> None:
+    records = Records(tmp_path / "state")
+    (tmp_path / "first").mkdir()
+    first = Sessions(tmp_path / "first", records)
+    key = first.begin()
+    one = first.of(key)
+    path = str(one.folder / "demo" / "procedures.csv")
+    with one.changing("ontology") as draft:
+        draft["plan"] = one.take_plan({"columns": {"a": {"ontology": path}}, "steps": []})
+    one.add_run({"number": 1, "files": True})
+    (tmp_path / "second").mkdir()
+    second = Sessions(tmp_path / "second", records)
+    assert second.knows(key)
+    assert not second.knows("another")
+    again = second.of(key)
+    assert [change["what"] for change in again.history] == ["ontology"]
+    assert again.given()["plan"]["columns"]["a"]["ontology"] == str(again.folder / "demo" / "procedures.csv")
+    assert [run["files"] for run in again.runs] == [False]
+
+
+def test_progress_never_runs_backwards_and_never_reaches_the_end_by_itself() -> None:
+    job = Job("run", {"reading": 1.0, "masking": 0.01, "attacking": 5.0})
+    seen = [job.done]
+    job.listen({"phase": "masking"})
+    for _ in range(5):
+        time.sleep(0.02)
+        seen.append(job.done)
+    job.listen({"phase": "attacking"})
+    seen.append(job.done)
+    assert seen == sorted(seen)
+    assert seen[-1] < 1
+    assert job.seconds_left > 0
+    job.end("done")
+    assert job.done == 1.0
+
+
+@pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("500 mb", 5 * 10**8), ("1.5K", 1500), ("7", 7)])
+def test_a_size_is_read(text: str, size: int) -> None:
+    assert size_in_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "2XB", "1e9"])
+def test_what_is_no_size_is_refused(text: str) -> None:
+    with pytest.raises(SizeError):
+        size_in_bytes(text)
+
+
+# ------------------------------------------------------------------------------------------------ workers
+
+
+def test_a_worker_answers_refuses_and_is_killed_in_the_middle(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("age,sex\n30,f\n40,m\n", encoding="utf-8")
+
+    async def work() -> None:
+        worker = Worker()
+        seen = await worker.call("open", {"table": {"path": str(table)}})
+        assert [one["name"] for one in seen["columns"]] == ["age", "sex"]
+        with pytest.raises(WorkRefusedError, match=r"nothing\.csv"):
+            await worker.call("open", {"table": {"path": str(tmp_path / "nothing.csv")}})
+        pid = worker.pid
+        assert pid is not None
+        asked = asyncio.create_task(worker.call("demo", {"folder": str(tmp_path / "demo")}))
+        await asyncio.sleep(0.2)
+        worker.stop()
+        with pytest.raises(StoppedWorkError):
+            await asked
+        await asyncio.sleep(0.2)
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+        # It starts anew when it is asked again.
+        assert (await worker.call("open", {"table": {"path": str(table)}}))["n_records"] == 2
+        worker.stop()
+        await asyncio.sleep(0.1)
+
+    asyncio.run(work())
+
+
+# ------------------------------------------------------------------------------------------------ tasks
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A run on a small table with missing cells, one of which drops its record."""
+    frame = pl.DataFrame(
+        {
+            "number": [str(n) for n in range(60)],
+            "age": [None if n == 7 else 20 + n % 30 for n in range(60)],
+            "town": ["Ulm" if n % 4 else "<b>Köln</b>" for n in range(60)],
+            "pay": [100 + n for n in range(60)],
+        }
+    )
+    frame.write_csv(tmp_path / "table.csv")
+    plan = {
+        "columns": {
+            "number": {"kind": "nominal", "role": "identifier"},
+            "age": {"kind": "numeric", "role": "quasi-identifier", "missing": "drop"},
+            "town": {"kind": "nominal", "role": "quasi-identifier"},
+            "pay": {"kind": "numeric", "role": "confidential"},
+        },
+        "steps": [{"method": "group-swap", "columns": ["age", "town"], "k": 3}],
+    }
+    given = {"table": {"path": str(tmp_path / "table.csv")}, "plan": plan, "folder": str(tmp_path / "run")}
+    return given, run_task(given, told)
+
+
+def test_a_run_leaves_table_reports_and_record_and_says_what_was_found(
+    ran: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    given, found = ran
+    folder = Path(given["folder"])
+    assert {one.name for one in folder.iterdir()} >= {
+        "masked.csv",
+        "report.html",
+        "report-internal.html",
+        "private.json",
+    }
+    assert found["evidence"]["dropped_records"] == 1
+    assert 0 <= found["utility"] <= 1
+    assert found["worst"]["attack"].endswith("linkage")
+    assert "number" not in pl.read_csv(folder / "masked.csv").columns
+
+
+def test_before_and_after_count_every_record_once(ran: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    given, _ = ran
+    for column in ("age", "town", "pay"):
+        counted = TASKS["compare"]({**given, "column": column, "depth": 2}, told)
+        assert sum(counted["before"]) == sum(counted["after"]) == 59
+    assert TASKS["compare"]({**given, "column": "town"}, told)["before"] == [44, 15]
+    pair = TASKS["compare_pair"]({**given, "columns": ["age", "town"]}, told)
+    assert np.sum(pair["before"]) == np.sum(pair["after"]) == 59
+    assert np.shape(pair["before"]) == (len(pair["rows"]), len(pair["columns"]))
+
+
+def test_the_raw_table_is_attacked_before_anything_is_masked(ran: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    given, _ = ran
+    found = TASKS["risk"](given, told)
+    assert found["quasi"] == ["age", "town"]
+    assert {one["attack"] for one in found["assessment"]["risk"]} >= {"distance-linkage", "uniqueness", "real-k"}
+    assert found["combinations"]
+
+
+def test_an_estimate_has_risk_utility_and_how_long_it_will_take(ran: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    given, _ = ran
+    found = TASKS["estimate"](given, told)
+    assert found["sample"] == 60
+    assert 0 <= found["worst"]["rate"] <= 1
+    assert sum(found["expected"].values()) > 0
+
+
+def test_repaired_codes_are_in_the_table_that_is_masked(ran: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    given, _ = ran
+    repaired = {**given, "table": {**given["table"], "repairs": {"town": {"<b>Köln</b>": "Köln"}}}}
+    run_task({**repaired, "folder": f"{given['folder']}-repaired"}, told)
+    masked = pl.read_csv(Path(f"{given['folder']}-repaired") / "masked.csv")
+    assert set(masked["town"]) == {"Ulm", "Köln"}
+
+
+def test_the_front_is_that_of_a_sweep() -> None:
+    points = [[0.1, 0.5], [0.2, 0.9], [0.3, 0.8], [0.1, 0.4]]
+    assert set(TASKS["front"]({"points": points}, told)["front"]) == {0, 1}
+
+
+def test_the_plan_that_is_taken_away_names_ontologies_as_the_reader_knows_them() -> None:
+    plan = {"columns": {"a": {"ontology": "/tmp/x/1f"}, "b": {"ontology": ["icd10cm", "/tmp/x/1f"]}}, "steps": []}  # noqa: S108
+    text = TASKS["plan_text"]({"plan": plan, "names": {"/tmp/x/1f": "own.csv"}, "heading": "Mine"}, told)["text"]  # noqa: S108
+    assert text.startswith("# Mine")
+    assert 'ontology = "own.csv"' in text
+    assert 'ontology = ["icd10cm", "own.csv"]' in text
+
+
+@pytest.mark.parametrize("n_records", [0, 1, 2])
+def test_tables_of_hardly_any_records_can_be_opened_and_proposed_for(tmp_path: Path, n_records: int) -> None:
+    path = tmp_path / "tiny.csv"
+    path.write_text("age,sex\n" + "30,f\n" * n_records, encoding="utf-8")
+    given = {"table": {"path": str(path)}}
+    assert TASKS["open"](given, told)["n_records"] == n_records
+    plan = TASKS["propose"](given, told)["plan"]
+    assert set(plan["columns"]) == {"age", "sex"}
+    TASKS["risk"]({**given, "plan": plan}, told)
