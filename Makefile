@@ -2,15 +2,16 @@
 #   make demo    mask a made-up table, with a report     make lint    ruff, mypy, import-linter
 #   make test    every check and every test              make docs    the documentation, into site/
 #   make bench   the benchmarks                          make clean   remove what the targets made
+#   make reproduce   the experiments of the papers, on the files of $ANONTO_DATA if it is set
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test lint format docs bench clean system
+.PHONY: demo test lint format docs bench reproduce clean system
 .DELETE_ON_ERROR:
 
-demo: $(VENV)/.icd
+demo: $(VENV)/.icd $(VENV)/.warm
 	$(BIN)/anonto demo --force
 
 test: system lint docs
@@ -53,6 +54,10 @@ bench: $(VENV)/.bench .venv-peers/.made
 	else command -v Rscript >/dev/null || echo "Left out until you install it: r-cran-energy"; fi
 	@touch $@
 
+# The documentation shows the summary of such a run: see CONTRIBUTING.md.
+reproduce: $(VENV)/.icd
+	$(BIN)/anonto reproduce $(if $(ANONTO_DATA),--data "$(ANONTO_DATA)") --out reproduction-out --force
+
 clean:
 	rm -rf $(VENV) .venv-peers site dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
@@ -64,4 +69,9 @@ $(VENV)/.made:
 
 $(VENV)/.%: pyproject.toml $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+# Part of the installation: what is compiled once is kept beside the program.
+$(VENV)/.warm: $(VENV)/.icd
+	$(BIN)/anonto warm-up --demo-only
 	@touch $@

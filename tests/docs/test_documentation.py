@@ -356,6 +356,13 @@ def test_every_formula_became_mathml(site: Path) -> None:
 
 
 @needs_mkdocs
+def test_the_schema_of_the_report_is_shown(site: Path) -> None:
+    page = (site / "reference" / "report-schema.html").read_text(encoding="utf-8")
+    assert "urn:anonto:report:1" in page
+    assert "schema of the report" not in page.partition("<body")[2]
+
+
+@needs_mkdocs
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_the_help_of_every_command_is_shown(site: Path, command: str) -> None:
     page = (site / "reference" / "command-line.html").read_text(encoding="utf-8")

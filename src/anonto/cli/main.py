@@ -20,7 +20,12 @@ from anonto.cli.mask import mask
 from anonto.cli.match import match
 from anonto.cli.ontology import ontologies, ontology
 from anonto.cli.profile import profile
+from anonto.cli.reproduce import reproduce
+from anonto.cli.serve import serve
 from anonto.cli.show import say_error, say_warning
+from anonto.cli.sweep import sweep
+from anonto.cli.verify import verify
+from anonto.cli.warm_up import warm_up
 from anonto.cli.widths import widths
 
 STOPPED = 130
@@ -42,7 +47,12 @@ app.command()(match)
 app.command()(profile)
 app.command()(mask)
 app.command()(assess)
+app.command()(sweep)
+app.command()(verify)
 app.command()(widths)
+app.command()(reproduce)
+app.command()(serve)
+app.command()(warm_up)
 
 
 def _show_version(asked: bool) -> None:
@@ -66,6 +76,7 @@ def options(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    sys.unraisablehook = _say_unless_interrupted
     code = run(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)
@@ -81,7 +92,7 @@ def run(arguments: list[str]) -> int:
             warnings.simplefilter("always", AnontoWarning)
             app(arguments, prog_name="anonto")
     except InputError as error:
-        say_error(str(error))
+        say_error(error.on_the_command_line)
         return 2
     except KeyboardInterrupt:
         say_error("Stopped; nothing was left half-written.")
@@ -103,6 +114,12 @@ def run(arguments: list[str]) -> int:
         )
         return 1
     return 0
+
+
+def _say_unless_interrupted(fault: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C that comes while something is cleared away is no fault of its own."""
+    if not isinstance(fault.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(fault)
 
 
 def _was_interrupted(error: BaseException) -> bool:
