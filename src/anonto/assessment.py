@@ -225,7 +225,7 @@ def _risk(plan: Plan, columns: Mapping[str, ComparedColumn], side: Side, rng: np
         ]
         if any(set(step.names) & set(names) for step in side.steps):
             found += method_aware_linkage(known, side.steps, side.cells, rng.spawn(1)[0], linked)
-        by_likelihood = likelihood_linkage(known, laws, plan.masked, rng.spawn(1)[0], linked)
+        by_likelihood = likelihood_linkage(known, laws, plan.masked, rng.spawn(1)[0], linked, side.steps)
         found += [by_likelihood] if by_likelihood is not None else []
         found += [attribute_inference(known, secret, fewer) for secret in secrets]
     for name in plan.masked:

@@ -1194,6 +1194,6 @@ class OpenHostWarning(AnontoWarning):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"Listening on {host!r}: others on the network can reach the app and, with its address, the data; what goes "
-            "over the network is not encrypted."
+            f"Listening on {host!r}: others on the network can reach the app and, with its address, the data; what "
+            "goes over the network is not encrypted."
         )

@@ -145,7 +145,7 @@ def _limits(data: Data) -> str:
     if data["n_sampled"] < data["n_records"]:
         said.append(
             "The map shows a sample, which errs in both directions: a swap within k places is safer in it than in the "
-            "whole table, groups of k are not. Only the plan that is recommended is known to be safe on the whole table."
+            "whole table, groups of k are not. Only the recommended plan is known to be safe on the whole table."
             if data["answer"] is not None and data["answer"]["feasible"]
             else "The map shows a sample, which errs in both directions: a swap within k places is safer in it than in "
             "the whole table, groups of k are not. None of these plans is known to be safe on the whole table."

@@ -20,7 +20,7 @@ import numpy as np
 
 from anonto.risk import candidate_kernels as kernels
 from anonto.risk.candidates import Targets, room_for
-from anonto.risk.distance_linkage import TIE
+from anonto.risk.kernels import TIE
 from anonto.risk.method_aware_linkage import counted, fewer_persons, link, search_candidates
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.columns import encode
@@ -205,6 +205,6 @@ def _both(one: Candidates, other: Candidates, targets: Targets, others: Targets)
 
     wider = one if one.width + one.n_classes > other.width + other.n_classes else other
     wider.for_all(look, targets)
-    is_nearest = own <= found.least[targets.of_person] + TIE
+    is_nearest = own <= found.least[targets.of_person] * (1.0 + TIE)
     hits = np.where(is_nearest, 1.0 / np.maximum(found.n_least[targets.of_person], 1), 0.0)
     return hits, found.n_candidates[targets.of_person]

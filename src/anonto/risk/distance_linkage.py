@@ -60,6 +60,3 @@ def link(
     own = np.stack([column.masked for column in chosen], axis=1)
     is_nearest = space.between(original, own) <= least[number] * (1.0 + kernels.TIE)
     return np.where(is_nearest, 1.0 / n_least[number], 0.0)
-
-
-TIE = 1e-12

@@ -430,21 +430,22 @@ def test_only_the_columns_whose_partner_is_not_known_are_averaged() -> None:
     b = np.where(rng.random(60) < 0.9, a, "burn")
     c = np.where(rng.random(60) < 0.5, b, rng.permutation(a))
     d = np.where(rng.random(60) < 0.9, c, rng.permutation(a))
-    table = {"a": a.tolist(), "b": [None, *b.tolist()[1:]], "c": c.tolist(), "d": d.tolist()}
+    table = {"a": a.tolist(), "b": [None] * 9 + b.tolist()[9:], "c": c.tolist(), "d": d.tolist()}
     case = Case(table, [noise("a", "b", "c", "d", method="semantic-noise-joint")], d={"ontology": ILLNESSES})
     law = case.laws[0]
     assert law.law.partners == (1, 0, 3, 2)
     part = module._Part(law, (0, 1, 2))
     assert part.directed == (0, 1)
-    rows, all_rows = np.arange(1, 60), np.arange(60)
+    gaps, rows, all_rows = np.arange(9), np.arange(9, 60), np.arange(60)
     known = [case.columns[name] for name in "abc"]
     attack = module._Attack([part], [], [], known)
     scores = attack._scores(rows, all_rows)
     of_two = module._Attack([module._Part(law, (0, 1))], [], [], known[:2])._scores(rows, all_rows)
     averaged = law.probabilities(2, all_rows, average=True)[:, law.released[2]]
-    assert np.exp(scores) == pytest.approx(np.exp(of_two) * averaged[1:])
-    alone = law.probabilities(0, all_rows[:1])[:, law.released[0][:1]]
-    assert np.exp(attack._scores(all_rows[:1], all_rows[:1])) == pytest.approx(alone * averaged[:1, :1])
+    assert np.exp(scores) == pytest.approx(np.exp(of_two) * averaged[9:])
+    alone = law.probabilities(0, gaps)[:, law.released[0][:9]]
+    assert alone != pytest.approx(law.probabilities(0, gaps, average=True)[:, law.released[0][:9]])
+    assert np.exp(attack._scores(gaps, gaps)) == pytest.approx(alone * averaged[:9, :9])
     assert "averaged" in case.attack("a", "b", "c").knowledge
 
 

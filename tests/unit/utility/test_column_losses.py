@@ -72,7 +72,9 @@ def test_a_column_of_concepts_loses_what_the_definitions_say(case: Any, measure:
     else:
         assert found.get("il1s", 0.0) == 0.0
     deepest = max(oracles.depth(graph, value) for cells in sides.values() for value in cells)
-    assert [one["depth"] for one in found["frequency_change"]] == list(range(2, deepest + 1))
+    n_roots = sum(oracles.depth(graph, concept) == 1 for concept in graph)
+    first = 1 if n_roots > 1 else 2
+    assert [one["depth"] for one in found["frequency_change"]] == list(range(first, deepest + 1))
     for one in found["frequency_change"]:
         expected = oracles.frequency_change(graph, sides["original"], sides["masked"], one["depth"])
         assert one["change"] == pytest.approx(expected, abs=1e-9)
