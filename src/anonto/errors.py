@@ -1175,6 +1175,18 @@ class NotOneRecordError(InputError):
         super().__init__(f"Your own record is asked for, but {given} came; give one record with one cell a column.")
 
 
+class IncompleteRecordError(InputError):
+    """A person's own record without some of the masked columns."""
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self.columns = tuple(columns)
+        names = listed([repr(name) for name in columns])
+        super().__init__(
+            f"Your record lacks {counted(len(columns), 'column')} that the plan masks: {names}; give each of them, in "
+            "the file or with --set column=value (--set column= where you have no value)."
+        )
+
+
 class NothingMaskedError(InputError):
     """A plan without steps where a release is looked at."""
 

@@ -11,6 +11,7 @@ import typer
 
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, show_table
+from anonto.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -141,11 +142,12 @@ def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
 
 
 def _show(found: Sweep, answer: Choice | None, written: list[tuple[str, Path]]) -> None:
+    seeds = counted(found.n_seeds, "seed")
     sampled = f"a sample of {found.n_sampled:,} of " if found.n_sampled < found.n_records else ""
     facts = [
         ("records", f"{sampled}{found.n_records:,}"),
         ("masked", ", ".join(found.columns)),
-        ("plans", f"{len(found.points):,} tried with {found.n_seeds:,} seeds each, {len(found.skipped):,} skipped"),
+        ("plans", f"{len(found.points):,} tried with {seeds} each, {len(found.skipped):,} skipped"),
     ]
     show_facts("Swept (risk: 0 % is safe; utility: 1 is as the original)", facts)
     show_table(

@@ -111,7 +111,7 @@ def where_near(about: str) -> str:
 
 def in_thousand(share: float) -> str:
     """'96 in 1,000': a share as people count."""
-    number = 1000 * share
+    number = 1000 * (round(share, 3) if share >= 0.01 else share)
     if share and number < 0.1:
         return f"1 in {round(1 / share):,}"
     return f"{number:.0f} in 1,000" if number >= 10 or number == round(number) else f"{number:.1f} in 1,000"
@@ -157,7 +157,7 @@ def _real_k(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
         return f"No released record is alone: each shares all these values with others.{smallest}"
     return (
         f"{_capital(row['shown'])} of the released records are alone with their values in these columns.{smallest} "
-        "Classes protect nobody who is alone; not knowing whose record it is may."
+        "Classes protect nobody who is alone; not knowing whose record it is may: in a swapped table this is no alarm."
     )
 
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anonto.errors import MissingColumnError, NothingMaskedError
+from anonto.errors import IncompleteRecordError, MissingColumnError, NothingMaskedError
 from anonto.plan import plan_of
 from anonto.table.prepare import opener
 from anonto.table.series import as_text_series
@@ -120,10 +120,12 @@ def verify(record: Any, release: Any, plan: Plan | Mapping[str, Any] | str | os.
     if not chosen.masked:
         raise NothingMaskedError
     own, released = own_record(record, chosen), opened(release, chosen)
-    for door, names in ((own, chosen.masked), (released, chosen.masked)):
-        for name in names:
-            if name not in door.names:
-                raise MissingColumnError(name, door.names)
+    lacking = [name for name in chosen.masked if name not in own.names]
+    if lacking:
+        raise IncompleteRecordError(lacking)
+    for name in chosen.masked:
+        if name not in released.names:
+            raise MissingColumnError(name, released.names)
     open_once = opener(chosen.folder)
     looked = [looked_at(name, own, released, chosen.description(name), open_once) for name in chosen.masked]
     found = {one.name: one for one in looked}

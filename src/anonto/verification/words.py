@@ -44,8 +44,10 @@ def _how_many(found: Verification) -> list[str]:
         return [said]
     if found.at_least is not None:
         return [
-            f"At least {found.at_least:,} of {counted(n, 'released record')} could be yours just as well: {methods} "
-            "hides you among so many. Which they are, the release does not show."
+            f"If this release was made with this plan and is whole, at least {found.at_least:,} of "
+            f"{counted(n, 'released record')} could be yours just as well to whoever knows no more of you than the "
+            f"masked columns: {methods} hides you among so many. Which they are, the release does not show; nor can it "
+            "be checked here that it was so made."
         ]
     said = f"Which of the {counted(n, 'released record')} could be yours, the release alone does not tell ({methods})."
     if found.why_no_promise is not None:

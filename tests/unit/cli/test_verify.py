@@ -83,7 +83,7 @@ def test_a_record_may_be_given_in_words_or_a_file_mended_by_them(
         (["me.csv", "me.csv", "masked.csv"], [], "The number of files must be two"),
         (["table.csv", "masked.csv"], [], "40 records came"),
         (["table.csv", "masked.csv"], ["--set", "age=3"], "40 records came"),
-        (["masked.csv"], ["--set", "age=40"], "no column 'illness'"),
+        (["masked.csv"], ["--set", "age=40"], "lacks 1 column that the plan masks: 'illness'"),
         (["masked.csv"], ["--set", "illness=secret", "--set", "age=40"], "column 'illness' (1 cell) has no concept"),
         (["masked.csv"], ["--set", "secret"], "--set number 1 is not of the form column=value"),
         (["me.csv", "nowhere.csv"], [], "There is no file"),
