@@ -43,6 +43,7 @@ from anonto.risk.seen_step import seen_step
 from anonto.rng import Seed, row_order
 from anonto.run import mask
 from anonto.table.beside import written_beside
+from anonto.table.columns import encode
 from anonto.table.comparison import compared_column
 from anonto.table.door import Door, is_spark_frame
 from anonto.table.prepare import encode_described, opener, records_to_drop
@@ -311,7 +312,11 @@ def _compared(
     if not in_order and isinstance(masked, str | os.PathLike):
         raise UncheckedRowsError
     open_once = opener(plan.folder)
-    looked_at = [name for name in expected if name in plan.columns or name in plan.masked]
+    looked_at = [
+        name
+        for name in expected
+        if name in plan.masked or (name in plan.columns and _has_values(series[name][0], plan.description(name).na))
+    ]
     columns = {
         name: compared_column(name, *series[name], plan.description(name), open_once)
         for name in looked_at
@@ -420,6 +425,11 @@ def _order_of(
     if not all(cells[name].equals(found[name].gather(places)) for name in masked):
         raise ForeignRecordError
     return places, release.evidence
+
+
+def _has_values(cells: pl.Series, na: Sequence[str]) -> bool:
+    """Whether a column that is released as it is has anything to look at."""
+    return any(value not in na for value in encode(cells).values)
 
 
 def _require_same_rows(series: Mapping[str, tuple[pl.Series, pl.Series]], as_is: Sequence[str]) -> None:

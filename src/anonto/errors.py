@@ -112,8 +112,8 @@ class MissingFileError(FileError):
 class NotAFolderError(FileError):
     """A file where a folder was asked for."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name!r} is a file, not a folder; name a folder that holds ontologies.")
+    def __init__(self, name: str, holding: str = "ontologies") -> None:
+        super().__init__(f"{name!r} is a file, not a folder; name a folder that holds {holding}.")
 
 
 class UnreadableFileError(FileError):

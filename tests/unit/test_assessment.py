@@ -200,3 +200,18 @@ def test_a_column_with_two_values_shows_the_order_of_many_rows() -> None:
     assert shows_order([sex])
     assert not shows_order([sex[:4]])
     assert not shows_order([])
+
+
+def test_a_column_without_any_value_that_is_released_as_it_is_is_left_out() -> None:
+    rng = np.random.default_rng(0)
+    table = pl.DataFrame({"x": rng.normal(size=200), "empty": [None] * 200, "coded": ["?"] * 200, "y": range(200)})
+    columns = {
+        "x": {"kind": "numeric", "role": "quasi-identifier"},
+        "empty": {"kind": "numeric", "role": "confidential"},
+        "coded": {"role": "confidential", "na": ["?"]},
+        "y": {"role": "other"},
+    }
+    plan = {"columns": columns, "steps": [{"method": "microaggregate", "columns": ["x"], "k": 3}]}
+    found = anonto.assess(table, anonto.mask(table, plan, seed=SEED).table, plan)
+    assert "attribute-inference" not in {one.attack for one in found.risk}
+    assert found.worst is not None

@@ -40,12 +40,13 @@ def serve(
     from importlib.util import find_spec
 
     from anonto.errors import MissingPackageError, NotAFolderError, OpenHostWarning
+    from anonto.ontology.source import kind_of_path
 
     most = size_in_bytes(max_upload)
     if find_spec("nicegui") is None:
         raise MissingPackageError("The web app", "nicegui", "web")
-    if folder is not None and not folder.is_dir():
-        raise NotAFolderError(str(folder))
+    if folder is not None and kind_of_path(folder) != "folder":
+        raise NotAFolderError(str(folder), "tables")
     if host not in LOOPBACK:
         warnings.warn(OpenHostWarning(host), stacklevel=2)
     from anonto.web.server import serve as serve_app
