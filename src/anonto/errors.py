@@ -995,6 +995,23 @@ class VanishedTableError(InputError):
         )
 
 
+class VanishedOntologyError(InputError):
+    """An ontology that was dropped into the page and wiped since."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(
+            f"The server keeps no copy of {', '.join(map(repr, names))} over a restart: drop the same ontology again "
+            "on the page “Columns”, or choose another for its columns."
+        )
+
+
+class SessionChangedError(AnontoError):
+    """Something asked or changed on a page that shows what the session was before."""
+
+    def __init__(self) -> None:
+        super().__init__("The session changed meanwhile, perhaps in another tab; the page is shown anew.")
+
+
 class MemoryLimitError(InputError):
     """A limit to the memory that is no size, or too small for the program itself."""
 
@@ -1034,6 +1051,16 @@ class NoFilesError(FileError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path!r} has no Parquet files (.parquet); give a file, or a folder or a pattern with some.")
+
+
+class ForeignFilesError(FileError):
+    """Files of a folder that Spark would read and one machine would not."""
+
+    def __init__(self, name: str, n_files: int) -> None:
+        super().__init__(
+            f"Spark would read {counted(n_files, 'file')} of {name!r} that one machine leaves out: those in folders "
+            "inside it, and those whose name does not end in .parquet; move them away, or mask a DataFrame in Python."
+        )
 
 
 class DifferentColumnsError(FileError):
@@ -1098,6 +1125,16 @@ class RowsOutOfOrderError(InternalError):
 
     def __init__(self) -> None:
         super().__init__("The rows of a file came to a task out of their order.")
+
+
+class OrderNotKeptError(InputError):
+    """Rows that are to stay in their order, and tasks of Spark that have them in another."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Spark gives its tasks rows from several places of the table at once, so their order cannot be kept; save "
+            "them shuffled, or write the table to Parquet files and mask these."
+        )
 
 
 class NoScratchError(InputError):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -19,12 +18,12 @@ import numpy as np
 
 from anonto.rng import RowOrder, Seed, row_order
 from anonto.table.attributes import ExtendedAttribute
-from anonto.table.beside import written_beside
+from anonto.table.beside import files_beside, written_beside
 from anonto.table.columns import MISSING, first_positions
 from anonto.table.door import Door, Substitution
 from anonto.table.new_cells import new_cells
 from anonto.table.table import Origin, Table
-from anonto.table.writing import output_format, write_parquet_in_parts, write_table
+from anonto.table.writing import output_format, write_to
 from anonto.threads import slices
 
 if TYPE_CHECKING:
@@ -93,9 +92,9 @@ class MaskedColumn:
         unmatched = (moves.sources >= self.n_values) & (moves.sources < self.attribute.counts.size - 1)
         return int(moves.amounts[unmatched & (moves.sources == moves.targets)].sum())
 
-    def same(self) -> NDArray[np.bool_]:
-        """Which records have the same cell before and after."""
-        return np.equal(self.codes, self.before)
+    def same(self, part: slice = slice(None)) -> NDArray[np.bool_]:
+        """Which records, or some stretch of them, have the same cell before and after."""
+        return np.equal(self.codes[part], self.before[part])
 
     def distances_moved(self) -> NDArray[np.float64]:
         """The distance of each move."""
@@ -213,29 +212,34 @@ class Release:
             force: Whether a file that is there is replaced.
         """
         target = Path(path)
-        with ExitStack() as in_place:
-            if report is not None:
-                beside = in_place.enter_context(written_beside(Path(report), force=force))
-                beside.write_text(self._report(), encoding="utf-8")
-            if private is not False:
-                record = Path(f"{target}.private.json" if private is True else private)
-                self._write_record(in_place.enter_context(written_beside(record, force=force, mode=0o600)))
-            self._write(target, keep_order=keep_order, force=force)
+        output_format(target)
+        record = Path(f"{target}.private.json" if private is True else str(private))
+        with files_beside() as files:
+            written = files.add(target, force=force)
+            private_file = None if private is False else files.add(record, force=force, mode=0o600)
+            report_file = None if report is None else files.add(Path(report), force=force)
+            self._write(written, target.name, keep_order=keep_order)
+            if report_file is not None:
+                report_file.write_text(self._report(), encoding="utf-8")
+            if private_file is not None:
+                self._write_record(private_file)
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the seed and the hash of the input to a file that only its owner can read."""
         with written_beside(Path(path), force=force, mode=0o600) as beside:
             self._write_record(beside)
 
-    def _write(self, target: Path, *, keep_order: bool, force: bool) -> None:
+    def _write(self, written: Path, name: str, *, keep_order: bool) -> None:
         n_records = self.evidence["n_records"]
         shuffled = None if keep_order else row_order(self.seed, "order of rows", n_records)
-        if self.door.library == "polars" and output_format(target) == "parquet":
-            write_parquet_in_parts(lambda: self._parts(shuffled), target, force=force)
+        if self.door.library == "polars" and output_format(name) == "parquet":
+            from anonto.table.parquet_files import sink_parquet
+
+            sink_parquet(lambda: self._parts(shuffled), written, name)
             return
         origin = self.origin or Origin(name="table", format="memory")
         order = None if shuffled is None else shuffled.part(0, n_records)
-        write_table(Table(_as_polars(self._in_order(order)), origin), target, force=force)
+        write_to(written, Table(_as_polars(self._in_order(order)), origin), name)
 
     def _parts(self, shuffled: RowOrder | None) -> Iterator[pl.DataFrame]:
         """The masked table a stretch of rows at a time; at least one, so that an empty table has its columns."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from anonto.engine.fitting import bytes_per_row
 from anonto.engine.local import apply_by_row, apply_in_chunks
 from anonto.engine.memory import DEFAULT as DEFAULT_MEMORY
 from anonto.engine.memory import Room, memory_of
@@ -25,6 +25,7 @@ from anonto.errors import (
     NotInStretchesError,
     OnlyForClustersError,
     ReleasedAsIsWarning,
+    SameFileError,
 )
 from anonto.methods.flows import Moves
 from anonto.methods.guarantee import Setting
@@ -34,7 +35,7 @@ from anonto.plan import Plan, plan_of
 from anonto.release import MaskedColumn, MaskedNumbers, Outcome, Release, write_record
 from anonto.rng import Seed, keyed_permutations, row_order, seed_of
 from anonto.table.attributes import NumericAttribute
-from anonto.table.beside import written_beside
+from anonto.table.beside import files_beside
 from anonto.table.door import Door, is_spark_frame
 from anonto.table.new_cells import settled
 from anonto.table.prepare import encode_described, opener, prepare, records_to_drop, with_missing_as_value
@@ -42,9 +43,10 @@ from anonto.table.reading import read_table, table_format
 from anonto.table.records import distinct_records, distinct_rows
 from anonto.table.stretches import bytes_in_memory, open_stretches, parquet_files
 from anonto.table.writing import output_format, sink_in_parts
+from anonto.threads import slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from anonto.table.table import Table
 
 
+RECORDS_AT_ONCE = 1 << 20
 ENOUGH_TO_JUDGE = 100
 """Cells from which on a column that hardly changed is warned about."""
 
@@ -72,6 +75,7 @@ def mask(
     *,
     seed: int | None = None,
     row_id: str | None = None,
+    memory: int | str | None = None,
 ) -> Release:
     """Mask a table as a plan says.
 
@@ -83,6 +87,8 @@ def mask(
             same release, and whoever knows it can undo the masking.
         row_id: For a Spark DataFrame that is not simply read from Parquet files: a column of whole numbers, each in one
             row, that says in which order the rows stand. It is dropped.
+        memory: For a Spark DataFrame: how much memory of the driver the fitting of a step may take, in bytes or as
+            ``"2GB"``; without it half of what its machine has. A file is masked within a limit by `mask_file`.
 
     Returns:
         A release with ``.table`` (the caller's kind of table, rows in their order), ``.evidence`` and ``.save(path)``.
@@ -92,9 +98,11 @@ def mask(
     if secret.can_be_guessed:
         warnings.warn(GuessableSeedWarning(), stacklevel=2)
     if is_spark_frame(table):
-        return cast("Release", _on_cluster(table, chosen, secret, row_id))
-    if row_id is not None:
-        raise OnlyForClustersError("row_id")
+        limit = None if memory is None else memory_of(memory)
+        return cast("Release", _on_cluster(table, chosen, secret, row_id, limit))
+    for name, given in (("row_id", row_id), ("memory", memory)):
+        if given is not None:
+            raise OnlyForClustersError(name)
     door, read = _opened(table, chosen)
     _require_columns(door.names, chosen)
     open_once = opener(chosen.folder)
@@ -117,7 +125,7 @@ def mask(
     )
 
 
-def _on_cluster(frame: Any, given: Plan, seed: Seed, row_id: str | None) -> ClusterRelease:
+def _on_cluster(frame: Any, given: Plan, seed: Seed, row_id: str | None, memory: int | None) -> ClusterRelease:
     """Mask a Spark DataFrame where it is."""
     from anonto.clusters import ClusterRelease, taken, without_row_id
     from anonto.engine.spark_run import OnCluster
@@ -133,6 +141,7 @@ def _on_cluster(frame: Any, given: Plan, seed: Seed, row_id: str | None) -> Clus
         looked_at=looked_at,
         seed=seed,
         open_once=opener(plan.folder),
+        memory=memory,
     ).masked()
     outcome = _outcome(plan, masked, seed)
     return ClusterRelease(
@@ -160,7 +169,10 @@ def mask_file(
 ) -> dict[str, Any]:
     """Mask a table file into another, also one that is larger than memory.
 
-    What is written does not depend on the memory: the same seed gives the same table as `mask` and `Release.save`.
+    What is written does not depend on the memory: the same seed gives the same table as `mask` and `Release.save`. Only
+    group-swap, microaggregate and equi-depth-swap work in blocks where all records at once do not fit: the blocks, and
+    so the output, are then those of the limit, which the evidence names.
+
     A table that does not fit is read twice in stretches. Its codes, and its rows while they are put into random order,
     wait in a folder beside the output that only the owner can read and that is gone at the end; it takes up to about as
     much disk as the rows take in memory.
@@ -182,7 +194,12 @@ def mask_file(
     """
     chosen, target = plan_of(plan), Path(output)
     limit = None if memory is None else memory_of(memory)
-    if parquet_files(table) is None and (limit is None or _fits(Path(table), chosen, limit)):
+    record = Path(f"{target}.private.json" if private is True else str(private))
+    files = parquet_files(table)
+    outputs = [target, *([] if private is False else [record]), *([] if report is None else [Path(report)])]
+    read = [*(files or [Path(table)]), *([Path(plan)] if isinstance(plan, str | os.PathLike) else [])]
+    _require_other_files(read, outputs)
+    if files is None and (limit is None or _fits(Path(table), chosen, limit)):
         release = mask(table, chosen, seed=seed)
         release.save(target, keep_order=keep_order, private=private, report=report, force=force)
         return release.evidence
@@ -191,14 +208,10 @@ def mask_file(
     secret = seed_of(seed)
     if secret.can_be_guessed:
         warnings.warn(GuessableSeedWarning(), stacklevel=2)
-    record = Path(f"{target}.private.json" if private is True else str(private))
-    with workspace(target) as folder, ExitStack() as in_place:
-        written = in_place.enter_context(written_beside(target, force=force, room=folder))
-        private_file = report_file = None
-        if private is not False:
-            private_file = in_place.enter_context(written_beside(record, force=force, mode=0o600))
-        if report is not None:
-            report_file = in_place.enter_context(written_beside(Path(report), force=force))
+    with workspace(target) as folder, files_beside() as waiting:
+        written = waiting.add(target, force=force, room=folder)
+        private_file = None if private is False else waiting.add(record, force=force, mode=0o600)
+        report_file = None if report is None else waiting.add(Path(report), force=force)
         source = open_stretches(table, **chosen.table)
         names = list(source.schema)
         _require_columns(names, chosen)
@@ -222,18 +235,30 @@ def mask_file(
         sink_in_parts(
             lambda: masked.parts(identifiers, order), source.origin, written, target.name, masked.rows_at_once
         )
-        if private_file is not None:
-            write_record(private_file, secret, source.origin)
         if report_file is not None and page is not None:
             report_file.write_text(page, encoding="utf-8")
+        if private_file is not None:
+            write_record(private_file, secret, source.origin)
     return evidence
+
+
+def _require_other_files(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
+    """Refuse an output that is an input, or another output."""
+    seen = {os.path.realpath(one) for one in inputs}
+    for one in outputs:
+        if os.path.realpath(one) in seen:
+            raise SameFileError(str(one))
+        seen.add(os.path.realpath(one))
 
 
 def _fits(path: Path, plan: Plan, memory: int) -> bool:
     """Whether a file can be masked in memory; a format that can only be masked so must fit."""
     room = Room(memory).for_data
     if table_format(path) in {"csv", "parquet"}:
-        return bytes_in_memory(path, len(plan.masked)) <= room
+        # Where a step would not be fitted at once in two passes, it is not fitted at once in memory either.
+        share = room / Room(memory).of_step
+        of_step = max((share * bytes_per_row(step.method, len(step.columns)) for step in plan.steps), default=0.0)
+        return bytes_in_memory(path, len(plan.masked), of_step, room, plan.table.get("delimiter")) <= room
     if path.stat().st_size * TIMES_OTHER_FORMATS > room:
         raise NotInStretchesError(path.name, memory)
     return True
@@ -370,7 +395,10 @@ class _Done:
         """Records that leave as they were."""
         if self.n_unchanged_records is not None:
             return self.n_unchanged_records
-        return int(np.count_nonzero(np.logical_and.reduce([one.same() for one in self.columns])))
+        parts = slices(0, self.columns[0].codes.size, RECORDS_AT_ONCE)
+        return sum(
+            int(np.count_nonzero(np.logical_and.reduce([one.same(part) for one in self.columns]))) for part in parts
+        )
 
 
 def _masked(
@@ -434,6 +462,7 @@ def _masked_together(
     fitted = method.fit(records, seed.stream("fit", number))
     permutations = keyed_permutations(seed, f"apply {number}", fitted.flows.sizes)
     released = apply_in_chunks(fitted.flows, permutations, record_of)
+    del record_of
     done = [
         MaskedColumn(
             prepared=one,
@@ -473,10 +502,9 @@ def _masked_by_row(
 ) -> _Done:
     """Mask several columns by draws of each row."""
     before = [one.column.codes for one in prepared]
-    records, _ = distinct_records([one.name for one in prepared], [one.attribute for one in prepared], before)
+    records = distinct_records([one.name for one in prepared], [one.attribute for one in prepared], before)[0]
     masker = method.fit(records, seed.stream("fit", number))
-    numbers = np.arange(before[0].size) if rows is None else rows
-    after = apply_by_row(masker, before, numbers, seed.key("apply", number))
+    after = apply_by_row(masker, before, rows, seed.key("apply", number))
     done = []
     for one, attribute, codes, released in zip(prepared, masker.attributes, before, after, strict=True):
         is_numeric = isinstance(attribute, NumericAttribute)

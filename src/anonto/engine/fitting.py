@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from anonto.errors import MoreMemoryError
-from anonto.methods.blocks import equi_width_in_parts, fit_in_blocks
+from anonto.errors import InternalError, MoreMemoryError
+from anonto.methods.bin_parts import BinParts, equi_width_dealt, equi_width_in_parts
+from anonto.methods.blocks import fit_in_blocks
 from anonto.methods.equi_depth_swap import EquiDepthSwap
 from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.group_swap import GroupSwap
@@ -14,23 +15,38 @@ from anonto.methods.microaggregate import Microaggregate
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
+    from numpy.typing import NDArray
 
     from anonto.engine.memory import Room
     from anonto.methods.flows import Flows
     from anonto.methods.record_flows import RecordFlows
-    from anonto.methods.registry import ColumnMethod, RecordMethod
+    from anonto.methods.registry import ColumnMethod, Method, RecordMethod
+    from anonto.rng import KeyedPermutations
     from anonto.table.prepare import PreparedColumn
     from anonto.table.records import Records
+
+    Longs = NDArray[np.int64]
 
 BYTES_PER_ROW = {"rank-swap": 9, "rank-swap-fixed": 10, "frequency-swap": 10, "equi-width-swap": 40}
 """What a row takes while a method is fitted; of methods that list rows with all their columns it is more."""
 OF_OTHERS = 128
 OF_COLUMN = 16
 BYTES_PER_RECORD = 150
-"""What a distinct record takes, its flows and its permutation included."""
+"""What a distinct record takes, one flow from it and its permutation included."""
+BYTES_PER_FLOW = 16
+"""What each further flow takes."""
+BYTES_PER_DEALT = 8
+"""What a row takes that is dealt out to: what it becomes, and its place in the permutation of its record."""
+
+
+def bytes_per_row(method: Method, n_columns: int) -> int:
+    """What a row takes while a method sees all of them, each of which may be a record of its own."""
+    if not method.together:
+        return BYTES_PER_ROW.get(method.name, 0)
+    return BYTES_PER_ROW.get(method.name, OF_OTHERS + OF_COLUMN * n_columns) + BYTES_PER_RECORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +72,43 @@ class Fitting:
         in_threads(fit, slices(0, len(columns), 1 if sum(needed) <= self.room.of_step else len(columns)))
         return [fitted[place] for place in range(len(columns))]
 
-    def records(self, method: RecordMethod, records: Records, rng: np.random.Generator) -> RecordFlows:
-        """A method for whole records: at once if there is room, else in parts that give the same, or in blocks."""
+    def records(
+        self,
+        method: RecordMethod,
+        records: Records,
+        rng: np.random.Generator,
+        permutations: Callable[[Longs], KeyedPermutations] | None = None,
+    ) -> RecordFlows:
+        """A method for whole records: at once if there is room, else in parts that give the same, or in blocks.
+
+        Args:
+            method: The method.
+            records: All distinct records.
+            rng: Of the step.
+            permutations: Of the rows of each record; with them rows may be dealt out instead of flows.
+        """
         n_columns = len(records.names) - len(getattr(method, "also_needs", ()))
-        per_row = BYTES_PER_ROW.get(method.name, OF_OTHERS + OF_COLUMN * n_columns)
+        per_row = bytes_per_row(method, n_columns) - BYTES_PER_RECORD
         for_rows = self.room.of_step - BYTES_PER_RECORD * records.counts.size
         most_rows = max(1, for_rows // per_row)
         if records.n_rows <= most_rows:
             return method.fit(records, rng)
-        if isinstance(method, EquiWidthSwap) and for_rows > 0:
-            return equi_width_in_parts(method, records, rng, most_rows)
-        if isinstance(method, GroupSwap | Microaggregate | EquiDepthSwap) and for_rows > 0:
-            return fit_in_blocks(method.fit, records, rng, most_rows=most_rows // 2, k=method.k, n_columns=n_columns)
-        needed = records.n_rows * per_row + BYTES_PER_RECORD * records.counts.size
-        raise MoreMemoryError(method.name, records.names, needed, self.room.memory, "so many records")
+
+        def require(n_rows: int, what: str, n_flows: int = 0) -> None:
+            further = BYTES_PER_FLOW * max(0, n_flows - records.counts.size)
+            if per_row * n_rows + further > for_rows:
+                needed = self.room.of_step - for_rows + per_row * n_rows + further
+                raise MoreMemoryError(method.name, records.names[:n_columns], needed, self.room.memory, what)
+
+        if isinstance(method, EquiWidthSwap):
+            parts = BinParts.of(method, records, most_rows // 4)
+            if permutations is not None and 2 * BYTES_PER_FLOW * parts.most_flows > BYTES_PER_DEALT * records.n_rows:
+                for_rows -= BYTES_PER_DEALT * records.n_rows
+                require(parts.largest, f"bins of {parts.largest:,} records and what becomes of all")
+                return equi_width_dealt(method, parts, rng, permutations(records.counts), require)
+            return equi_width_in_parts(method, parts, rng, require)
+        if isinstance(method, GroupSwap | Microaggregate | EquiDepthSwap):
+            fitted = fit_in_blocks(method, records, rng, most_rows=most_rows // 2, n_columns=n_columns, require=require)
+            return replace(fitted, facts={**fitted.facts, "memory_bytes": self.room.memory})
+        require(records.n_rows, "so many records")
+        raise InternalError("Records that fit were not fitted.")

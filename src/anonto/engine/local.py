@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from anonto.rng import KeyedPermutations
 
 CHUNK = 1 << 20
+DRAWN_AT_ONCE = 1 << 17
+"""Rows with draws of their own, which take many times the memory of a code."""
 
 
 def apply_in_chunks(
@@ -48,16 +50,25 @@ def apply_in_chunks(
 def apply_by_row(
     masker: RowMasker,
     columns: Sequence[NDArray[np.int32]],
-    rows: NDArray[np.int64],
+    rows: NDArray[np.int64] | None,
     key: np.uint64,
-    chunk: int = CHUNK,
+    chunk: int = DRAWN_AT_ONCE,
 ) -> list[NDArray[np.int32] | NDArray[np.float64]]:
-    """The released codes, or numbers, of all records and columns."""
-    parts = slices(0, rows.size, chunk) or [slice(0, 0)]
-    done: dict[int, list[NDArray[np.int32] | NDArray[np.float64]]] = {}
+    """The released codes, or numbers, of all records and columns; without ``rows`` these are numbered from 0."""
+    n_rows = columns[0].size
+    first, *others = slices(0, n_rows, chunk) or [slice(0, 0)]
+
+    def masked(part: slice) -> list[NDArray[np.int32] | NDArray[np.float64]]:
+        numbers = np.arange(part.start, part.stop) if rows is None else rows[part]
+        return masker.apply([codes[part] for codes in columns], numbers, key)
 
     def fill(part: slice) -> None:
-        done[part.start] = masker.apply([codes[part] for codes in columns], rows[part], key)
+        for whole, released in zip(out, masked(part), strict=True):
+            whole[part] = released
 
-    in_threads(fill, parts)
-    return [np.concatenate([done[part.start][place] for part in parts]) for place in range(len(columns))]
+    begun = masked(first)
+    out: list[NDArray[np.int32] | NDArray[np.float64]] = [np.empty(n_rows, dtype=one.dtype) for one in begun]
+    for whole, released in zip(out, begun, strict=True):
+        whole[first] = released
+    in_threads(fill, others)
+    return out

@@ -55,8 +55,12 @@ class Room:
 
     def rows_at_once(self, bytes_per_row: float, n_threads: int) -> int:
         """Rows of a stretch: each thread has one in work, and reading and writing some more."""
-        rows = self.for_data / 16 / (n_threads + 2) / max(bytes_per_row, 1.0)
+        rows = self.of_stretch(n_threads) / max(bytes_per_row, 1.0)
         return int(min(MOST_ROWS, max(FEWEST_ROWS, rows)))
+
+    def of_stretch(self, n_threads: int) -> float:
+        """Bytes of a stretch."""
+        return self.for_data / 16 / (n_threads + 2)
 
     @property
     def of_table(self) -> int:
@@ -70,4 +74,4 @@ class Room:
         return self.for_data * 3 // 4
 
 
-MOST_ROWS, FEWEST_ROWS = 1 << 18, 1 << 10
+MOST_ROWS, FEWEST_ROWS = 1 << 18, 1 << 6

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.errors import ChangedFileError
+from anonto.table.stretches import bytes_of_frame
 from anonto.threads import in_threads, n_threads, slices
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 PLACE = "place"
 PIECES = 4
 """Rows that do not fit are written to files of this part of their room each."""
+FINER = 64
+"""Stretches of places are cut this much finer than the first rows ask for: later ones may be wider."""
+MOST_BUCKETS = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,17 +96,17 @@ def shuffled(table: MaskedTable, names: Sequence[str], order: RowOrder) -> Itera
     for frame in cells.stretches():
         gathered.append(frame)
         n_gathered += frame.height
-        n_bytes += frame.estimated_size()
+        n_bytes += bytes_of_frame(frame)
         if n_bytes > most_bytes / (1 if runs is None else PIECES):
-            runs = runs or _Runs.of(table.folder, order, int(most_bytes / PIECES * n_gathered / max(n_bytes, 1)))
-            runs.add_all(gathered, most_bytes / PIECES)
+            runs = runs or _Runs.of(table.folder, order, most_bytes / PIECES, n_bytes / max(n_gathered, 1))
+            runs.add_all(gathered)
             n_gathered, n_bytes = 0, 0.0
     if runs is None:
         whole = _one(gathered)
         gathered = []
         yield from _picked(cells, whole, order, table.rows_at_once)
         return
-    runs.add_all(gathered, most_bytes / PIECES)
+    runs.add_all(gathered)
     for bucket in runs.buckets():
         for part in slices(0, bucket.height, table.rows_at_once):
             yield cells.decoded(bucket[part])
@@ -148,37 +152,44 @@ class _Cells:
 
     def stretches(self) -> Iterator[pl.DataFrame]:
         """The rows that stay: cells as they are, and places in palettes; at least one stretch."""
-        import polars as pl
-
         table = self._table
-        others = _aligned(self._others(), table.sizes, table.source.origin.name)
-        for number in range(len(table.sizes)):
-            frame = next(others) if self._as_they_are else pl.DataFrame()
-            if table.kept is not None and self._as_they_are:
-                frame = frame.filter(pl.Series(table.kept.read(number) > 0))
-            yield self._with_masked(frame, number)
-        for _ in others:
-            raise ChangedFileError(table.source.origin.name)
+        others = _Rest(self._others(), table.source.origin.name)
+        for number, size in enumerate(table.sizes):
+            masked = self._masked(number)
+            if not self._as_they_are:
+                yield masked
+                continue
+            stays = None if table.kept is None else table.kept.read(number) > 0
+            first = first_masked = 0
+            while first < size:
+                frame = others.at_most(size - first)
+                first += frame.height
+                if stays is not None:
+                    frame = frame.filter(stays[first - frame.height : first])
+                yield frame.hstack(masked[first_masked : first_masked + frame.height].get_columns())
+                first_masked += frame.height
+        others.require_end()
         if not table.sizes:
             yield self._empty()
 
     def _others(self) -> Iterator[pl.DataFrame]:
         if not self._as_they_are:
             return
-        new = {name: f"{self._names.index(name)}" for name in self._as_they_are}
-        for frame in self._table.source.read(self._as_they_are, self._table.rows_at_once):
+        table, new = self._table, {name: f"{self._names.index(name)}" for name in self._as_they_are}
+        for frame in table.source.read(self._as_they_are, table.rows_at_once, table.room.of_stretch(n_threads())):
             yield frame.rename(new)
 
-    def _with_masked(self, frame: pl.DataFrame, number: int) -> pl.DataFrame:
+    def _masked(self, number: int) -> pl.DataFrame:
+        """The places in palettes of the rows of a stretch that stay."""
         import polars as pl
 
-        further = []
+        columns = []
         for place, name in enumerate(self._names):
             if name in self._table.columns:
-                further.append(pl.Series(f"{place}", self._table.places[name].stored(number)))
+                columns.append(pl.Series(f"{place}", self._table.places[name].stored(number)))
                 if name in self._table.numbers:
-                    further.append(pl.Series(f"{place} number", self._table.numbers[name].stored(number)))
-        return frame.hstack(further) if frame.width else pl.DataFrame(further)
+                    columns.append(pl.Series(f"{place} number", self._table.numbers[name].stored(number)))
+        return pl.DataFrame(columns)
 
     def _empty(self) -> pl.DataFrame:
         import polars as pl
@@ -206,26 +217,27 @@ class _Cells:
         return pl.DataFrame(columns)
 
 
-def _aligned(frames: Iterator[pl.DataFrame], sizes: Sequence[int], name: str) -> Iterator[pl.DataFrame]:
-    """The same rows in stretches of given sizes; more or fewer rows are refused."""
-    import polars as pl
+class _Rest:
+    """Rows as they come, in frames that are cut where others end; more or fewer rows than expected are refused."""
 
-    waiting: list[pl.DataFrame] = []
-    n_waiting = 0
-    for size in sizes:
-        while n_waiting < size:
-            frame = next(frames, None)
+    def __init__(self, frames: Iterator[pl.DataFrame], name: str) -> None:
+        self._frames, self._name = frames, name
+        self._left: pl.DataFrame | None = None
+
+    def at_most(self, n_rows: int) -> pl.DataFrame:
+        """The next rows, one at least."""
+        frame = self._left
+        while frame is None or not frame.height:
+            frame = next(self._frames, None)
             if frame is None:
-                if waiting or n_waiting:
-                    raise ChangedFileError(name)
-                return
-            waiting.append(frame)
-            n_waiting += frame.height
-        whole = pl.concat(waiting) if len(waiting) != 1 else waiting[0]
-        yield whole[:size]
-        waiting, n_waiting = [whole[size:]], n_waiting - size
-    if n_waiting or any(frame.height for frame in frames):
-        raise ChangedFileError(name)
+                raise ChangedFileError(self._name)
+        self._left = frame[n_rows:]
+        return frame[:n_rows]
+
+    def require_end(self) -> None:
+        """Refuse further rows."""
+        if (self._left is not None and self._left.height) or any(frame.height for frame in self._frames):
+            raise ChangedFileError(self._name)
 
 
 # ------------------------------------------------------------------------------------------------ runs on disk
@@ -237,66 +249,71 @@ class _Runs:
 
     folder: Path
     order: RowOrder
+    most_bytes: float
+    """Of the rows that are written, or put in order, at once."""
     rows_per_bucket: int
     paths: list[Path]
     offsets: list[NDArray[np.int64]]
     """For each file where the rows of each bucket begin."""
     n_rows: int = 0
+    n_bytes: int = 0
 
     @classmethod
-    def of(cls, folder: Path, order: RowOrder, rows_per_bucket: int) -> _Runs:
-        """Begin with buckets of so many rows."""
+    def of(cls, folder: Path, order: RowOrder, most_bytes: float, bytes_per_row: float) -> _Runs:
+        """Begin with buckets that are small even if later rows are wider than the first."""
         for old in folder.glob("run-*"):
             old.unlink()
-        return cls(folder, order, max(1, min(rows_per_bucket, order.n_rows)), [], [])
+        rows = int(most_bytes / max(bytes_per_row, 1.0) / FINER)
+        return cls(folder, order, most_bytes, max(1, rows, -(-order.n_rows // MOST_BUCKETS)), [], [])
 
     @property
     def n_buckets(self) -> int:
         """How many stretches of places there are."""
         return -(-self.order.n_rows // self.rows_per_bucket)
 
-    def add_all(self, frames: list[pl.DataFrame], most_bytes: float) -> None:
+    def add_all(self, frames: list[pl.DataFrame]) -> None:
         """Write the next rows to files of about so many bytes; the frames are let go as they are written."""
         while frames:
             piece = [frames.pop(0)]
-            n_bytes = piece[0].estimated_size()
-            while frames and n_bytes < most_bytes:
+            n_bytes = bytes_of_frame(piece[0])
+            while frames and n_bytes < self.most_bytes:
                 piece.append(frames.pop(0))
-                n_bytes += piece[-1].estimated_size()
-            self.add(_one(piece))
+                n_bytes += bytes_of_frame(piece[-1])
+            self.add(_one(piece), n_bytes)
 
-    def add(self, frame: pl.DataFrame) -> None:
+    def add(self, frame: pl.DataFrame, n_bytes: int) -> None:
         """Write the next rows to a file."""
         import polars as pl
 
         places = self.order.places(self.n_rows, self.n_rows + frame.height)
-        self.n_rows += frame.height
-        buckets = (places // self.rows_per_bucket).astype(np.int32)
+        buckets = (places // self.rows_per_bucket).astype(np.uint16)
         by_bucket = np.argsort(buckets, kind="stable")
         path = self.folder / f"run-{len(self.paths)}"
         path.touch(mode=0o600)
-        frame.with_columns(pl.Series(PLACE, places))[by_bucket].write_ipc(path, record_batch_size=self.rows_per_batch)
+        # Small enough that little is read beside the rows of a bucket.
+        rows_per_batch = int(self.most_bytes / 16 * frame.height / max(n_bytes, 1))
+        frame.with_columns(pl.Series(PLACE, places))[by_bucket].write_ipc(
+            path, record_batch_size=max(1 << 6, min(1 << 16, rows_per_batch))
+        )
         self.paths.append(path)
         self.offsets.append(np.concatenate([[0], np.cumsum(np.bincount(buckets, minlength=self.n_buckets))]))
-
-    @property
-    def rows_per_batch(self) -> int:
-        """Small enough that little is read beside the rows of a bucket."""
-        return max(1 << 10, min(1 << 16, self.rows_per_bucket // 16))
+        self.n_rows += frame.height
+        self.n_bytes += n_bytes
 
     def buckets(self) -> Iterator[pl.DataFrame]:
-        """The rows in order, bucket after bucket."""
+        """The rows in order, as many buckets at a time as there is room for."""
         import polars as pl
 
-        for bucket in range(self.n_buckets):
+        bytes_per_bucket = self.n_bytes / max(self.n_rows, 1) * self.rows_per_bucket
+        for part in slices(0, self.n_buckets, max(1, int(self.most_bytes / max(bytes_per_bucket, 1.0)))):
             parts = [
-                pl.scan_ipc(path).slice(int(offsets[bucket]), int(offsets[bucket + 1] - offsets[bucket])).collect()
+                pl.scan_ipc(path).slice(int(offsets[part.start]), int(n_rows)).collect()
                 for path, offsets in zip(self.paths, self.offsets, strict=True)
-                if offsets[bucket + 1] > offsets[bucket]
+                if (n_rows := offsets[part.stop] - offsets[part.start])
             ]
             rows = _one(parts)
             del parts
-            places = rows[PLACE].to_numpy() - bucket * self.rows_per_bucket
+            places = rows[PLACE].to_numpy() - part.start * self.rows_per_bucket
             order = np.empty(places.size, dtype=np.int64)
             order[places] = np.arange(places.size)
             yield rows.drop(PLACE)[order]

@@ -8,10 +8,12 @@ stay, distinct records, masked codes. The second pass reads the other columns an
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.engine.bins_on_disk import BinsOnDisk
 from anonto.engine.fitting import BYTES_PER_RECORD, Fitting
 from anonto.engine.ordering import MaskedTable
 from anonto.engine.released import NumberColumn, StepTally
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
     from anonto.engine.memory import Room
     from anonto.engine.two_pass import Dropping, FittedStep, StepLike
+    from anonto.methods.equi_width_swap import EquiWidthSwap
     from anonto.rng import Seed
+    from anonto.table.attributes import Attribute
     from anonto.table.counted import LearntColumn
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
@@ -43,6 +47,9 @@ if TYPE_CHECKING:
 
 BYTES_OF_CODES = 64
 """What a row of one column takes while it is looked up, masked and written."""
+
+BYTES_PER_MOVE = 64
+"""What a pair of values takes of which one became the other, while those of another stretch are added."""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +68,8 @@ class OutOfCore:
     _files: list[Spilled] = field(default_factory=list)
     _sizes: list[int] = field(default_factory=list)
     _dropping: Dropping | None = None
+    _firsts: list[int] = field(default_factory=list)
+    """The number of the first row of each stretch."""
     _n_rows: int = 0
     """Of a stretch."""
 
@@ -88,7 +97,8 @@ class OutOfCore:
             self.open_once,
             count_records=self._count_records,
             first_of=self._first_of,
-            fit_records=fitting.records,
+            deal_records=fitting.records,
+            scatter=self._bins_on_disk,
             fit_columns=fitting.columns,
         )
         steps = [fit_step(number, step, given) for number, step in enumerate(self.steps)]
@@ -102,7 +112,7 @@ class OutOfCore:
         learners = {name: Learner(name, schema[name], self.source.n_rows) for name in names}
         self._raw = {name: self._new_file(f"raw-{place}") for place, name in enumerate(names)}
         n_rows = self._n_rows
-        for frame in self.source.read(names, n_rows) if names else ():
+        for frame in self.source.read(names, n_rows, self.room.of_stretch(n_threads())) if names else ():
             for stretch in frame.iter_slices(n_rows):
                 self._learn(stretch, learners)
             self._require_few_values(learners)
@@ -110,6 +120,7 @@ class OutOfCore:
             file.finish()
         if not names:
             self._sizes = [part.stop - part.start for part in slices(0, self.source.n_rows, n_rows)]
+        self._firsts = [0, *accumulate(self._sizes)]
         return {name: learner.learnt() for name, learner in learners.items()}
 
     def _learn(self, stretch: pl.DataFrame, learners: Mapping[str, Learner]) -> None:
@@ -144,7 +155,7 @@ class OutOfCore:
 
     def _stretch(self, number: int) -> tuple[dict[str, Codes], Longs]:
         """The raw codes of the rows of a stretch that stay, and the numbers of these rows."""
-        first = sum(self._sizes[:number])
+        first = self._firsts[number]
         raw: dict[str, Codes] = {name: file.read(number) for name, file in self._raw.items()}
         rows = np.arange(first, first + self._sizes[number], dtype=np.int64)
         if self._dropping is None:
@@ -170,6 +181,15 @@ class OutOfCore:
             if needed > self.room.of_step:
                 raise MoreMemoryError("Masking", names, needed, self.room.memory, "their distinct records")
         return counter.counted()
+
+    def _bins_on_disk(
+        self, method: EquiWidthSwap, names: tuple[str, ...], attributes: tuple[Attribute, ...], maps: Sequence[Codes]
+    ) -> BinsOnDisk:
+        def codes_of(number: int) -> tuple[list[Codes], Longs]:
+            raw, rows = self._stretch(number)
+            return [own[raw[name]] for name, own in zip(names, maps, strict=True)], rows
+
+        return BinsOnDisk(method, names, attributes, codes_of, self._firsts, self.room, self.folder, self._new_file)
 
     def _first_of(self, name: str, flags: Flags) -> int:
         for number in range(len(self._sizes)):
@@ -205,6 +225,7 @@ class OutOfCore:
                         counter.add(one.equal)
                 if kept is not None:
                     kept.append(self._stays(number, rows))
+            self._require_few_moves(tallies)
         for file in (*places.values(), *numbers.values(), *([] if kept is None else [kept])):
             file.finish()
         for raw in self._raw.values():
@@ -229,6 +250,16 @@ class OutOfCore:
             rows_at_once=self._n_rows,
             folder=self.folder,
         )
+
+    def _require_few_moves(self, tallies: Sequence[StepTally]) -> None:
+        """Refuse columns in which what became what alone fills the memory."""
+        for tally in tallies:
+            n_moves = {name: one.moves.amounts.size for name, one in tally.columns.items() if one.moves is not None}
+            needed = BYTES_PER_MOVE * sum(n_moves.values())
+            if needed > self.room.of_step:
+                raise MoreMemoryError(
+                    "Masking", list(n_moves), needed, self.room.memory, "what becomes of their values"
+                )
 
     def _masked_group(
         self, group: range, steps: Sequence[FittedStep], before: list[list[Longs]]
@@ -267,7 +298,7 @@ class OutOfCore:
 
     def _stays(self, number: int, rows: Longs) -> NDArray[np.int8]:
         stays = np.zeros(self._sizes[number], dtype=np.int8)
-        stays[rows - sum(self._sizes[:number])] = 1
+        stays[rows - self._firsts[number]] = 1
         return stays
 
     def _groups_of_stretches(self) -> Iterator[range]:

@@ -18,6 +18,7 @@ All of it can be pickled, and the order of the stretches matters only for what s
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,9 +26,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from anonto.engine.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally
-from anonto.errors import TooWideRangeError
+from anonto.errors import InternalError, MoreMemoryError, TooWideRangeError
+from anonto.methods.bin_parts import DealtFlows
+from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.row_masking import moves_between
-from anonto.rng import keyed_permutations
+from anonto.rng import PermutationsInTurn, keyed_permutations
 from anonto.table.attributes import ExtendedAttribute, NumericAttribute
 from anonto.table.columns import MISSING
 from anonto.table.door import longer_polars
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.engine.bins_on_disk import BinsOnDisk
     from anonto.methods.flows import Flows, Moves
     from anonto.methods.record_flows import RecordFlows
     from anonto.methods.registry import ColumnMethod, Method, RecordMethod, RowMethod
@@ -269,6 +273,14 @@ class Surroundings:
         method.fit(records, rng)
     )
     """How a method for whole records is fitted: at once, or in parts."""
+    deal_records: (
+        Callable[[RecordMethod, Records, np.random.Generator, Callable[[Longs], KeyedPermutations]], RecordFlows] | None
+    ) = None
+    """The same where rows may be dealt out instead of flows, by permutations of the rows of each record."""
+    scatter: Callable[[EquiWidthSwap, tuple[str, ...], tuple[Attribute, ...], Sequence[Codes]], BinsOnDisk] | None = (
+        None
+    )
+    """Where records may be exchanged on disk: begins that, for columns with the code of each raw code."""
     fit_columns: Callable[[ColumnMethod, Sequence[PreparedColumn], Sequence[np.random.Generator]], list[Flows]] = (
         lambda method, columns, rngs: [method.fit(one.attribute, rng) for one, rng in zip(columns, rngs, strict=True)]
     )
@@ -333,7 +345,12 @@ def fit_step(number: int, step: StepLike, given: Surroundings) -> FittedStep:
         return _fit_columns(number, method, prepared, given)
     if method.by_row:
         return _fit_rows(number, method, prepared, given)
-    return _fit_records(number, method, prepared, [given.prepared(name) for name in step.also_needs], given)
+    beside = [given.prepared(name) for name in step.also_needs]
+    if given.scatter is None or not isinstance(method, EquiWidthSwap):
+        return _fit_records(number, method, prepared, beside, given)
+    with suppress(MoreMemoryError):
+        return _fit_records(number, method, prepared, beside, given)
+    return _fit_on_disk(number, method, prepared, given)
 
 
 def _fit_columns(
@@ -372,8 +389,16 @@ def _fit_records(
     names = tuple(one.name for one in (*prepared, *beside))
     counted = given.count_records(names, maps)
     records = Records(names, (*attributes, *(one.attribute for one in beside)), counted.codes, counted.counts)
-    fitted = given.fit_records(method, records, given.seed.stream("fit", number))
-    permutations = keyed_permutations(given.seed, f"apply {number}", fitted.flows.sizes)
+    stream, permutations_of = (
+        given.seed.stream("fit", number),
+        partial(keyed_permutations, given.seed, f"apply {number}"),
+    )
+    if given.deal_records is None:
+        fitted = given.fit_records(method, records, stream)
+    else:
+        fitted = given.deal_records(method, records, stream, permutations_of)
+    is_dealt = isinstance(fitted.flows, DealtFlows)
+    permutations = permutations_of(fitted.flows.sizes[:0] if is_dealt else fitted.flows.sizes)
     released = fitted.attributes or records.attributes
     columns = (
         tuple(given.out_column(one, attribute) for one, attribute in zip(prepared, released, strict=False))
@@ -397,6 +422,22 @@ def _fit_records(
             for column in unmatched
         },
     )
+
+
+def _fit_on_disk(
+    number: int, method: EquiWidthSwap, prepared: Sequence[PreparedColumn], given: Surroundings
+) -> FittedStep:
+    if given.scatter is None:
+        raise InternalError("Nothing is scattered here.")
+    names = tuple(one.name for one in prepared)
+    maps = [given.learnt[one.name].places_in(one.column.values) for one in prepared]
+    bins = given.scatter(method, names, tuple(one.attribute for one in prepared), maps)
+    stream, permutations = given.seed.stream("fit", number), PermutationsInTurn(given.seed, f"apply {number}")
+    masker = bins.masker(stream, permutations, f"becomes-{number}")
+    columns = tuple(given.out_column(one, one.attribute) for one in prepared)
+    part = RowPart(columns, masker, np.uint64(0))
+    untouched = dict(zip(names, bins.untouched, strict=True))
+    return FittedStep(method, (), part, {}, untouched, {}, counts_equal=False, as_they_are={})
 
 
 def _fit_rows(number: int, method: RowMethod, prepared: Sequence[PreparedColumn], given: Surroundings) -> FittedStep:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonto.errors import UnwritableFileError
+from anonto.table.beside import is_locked_by_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import IO
 
 PREFIX = ".anonto-work-"
 LOCK = "in-use"
+A_MINUTE = 60.0
 
 
 @contextmanager
@@ -35,13 +37,14 @@ def workspace(output: Path) -> Iterator[Path]:
     except OSError as error:
         raise UnwritableFileError(str(output), error.strerror or "unknown reason") from None
     try:
-        _locked(lock)
+        is_locked_by_us(lock.fileno())
         yield folder
     except OSError as error:
         raise UnwritableFileError(str(output), error.strerror or "the disk may be full") from None
     finally:
+        _empty(folder)
         lock.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
 
 
 def clear_left_over(folder: Path) -> None:
@@ -53,21 +56,32 @@ def clear_left_over(folder: Path) -> None:
 
 def _remove_if_free(folder: Path) -> None:
     with suppress(OSError):
-        with (folder / LOCK).open("rb+") as lock:
-            if not _locked(lock):
+        try:
+            lock = (folder / LOCK).open("rb+")
+        except FileNotFoundError:
+            # Killed before it had its lock; one that is just being made is younger.
+            if time.time() - folder.stat().st_mtime > A_MINUTE:
+                _remove(folder)
+            return
+        with lock:
+            if not is_locked_by_us(lock.fileno()):
                 return
-        (folder / LOCK).unlink()  # where there are no locks, a file that is open cannot be removed
-        shutil.rmtree(folder, ignore_errors=True)
+            _empty(folder)
+        _remove(folder)
 
 
-def _locked(file: IO[bytes]) -> bool:
-    """Lock a file until it is closed or its process ends; whether nobody else had it."""
-    try:
-        import fcntl
-    except ImportError:
-        return True
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+def _empty(folder: Path) -> None:
+    """Remove everything but the lock, without which a later run would not know that the folder is free."""
+    with suppress(OSError):
+        for one in list(folder.iterdir()):
+            if one.name == LOCK:
+                continue
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one, ignore_errors=True)
+            else:
+                with suppress(OSError):
+                    one.unlink()
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

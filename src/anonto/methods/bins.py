@@ -14,7 +14,7 @@ import numpy as np
 
 from anonto.errors import SmallStrataError
 from anonto.methods import bin_kernels, kernels
-from anonto.methods.flows import Flows
+from anonto.methods.flows import Flows, flows_of_rows
 from anonto.methods.parameters import require_choice
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import RecordFlows
@@ -114,10 +114,10 @@ def strata(records: Records, least: int) -> list[Longs]:
 
 
 def exchanged_in_pairs(records: Records, bins: Bins, odd: Odd, rng: np.random.Generator) -> RecordFlows:
-    """Random pairs of rows of each bin exchange their records."""
-    members = bins.members.copy()
-    taken, alone = bin_kernels.exchange_pairs(members, bins.offsets, odd == "cycle3", rng)
-    return record_flows_of_rows(records, members, taken, alone, bins.facts())
+    """Random pairs of rows of each bin exchange their records; the members of the bins are put into another order."""
+    facts = bins.facts()
+    taken, alone = bin_kernels.exchange_pairs(bins.members, bins.offsets, odd == "cycle3", rng)
+    return record_flows_of_rows(records, bins.members, taken, alone, facts)
 
 
 def record_flows_of_rows(
@@ -133,7 +133,10 @@ def record_flows_of_rows(
         facts: Further evidence.
     """
     counts = records.counts
-    offsets, targets, ends = bin_kernels.flows_of_rows(members, taken, counts)
-    flows = Flows(counts, offsets, targets, ends, kernels.guides(counts, offsets, ends), 0)
+    if counts.size**2 <= 2 * members.size:
+        flows = flows_of_rows(members, taken, counts)
+    else:
+        offsets, targets, ends = bin_kernels.flows_of_rows(members, taken, counts)
+        flows = Flows(counts, offsets, targets, ends, kernels.guides(counts, offsets, ends), 0)
     untouched = [int(np.count_nonzero(records.codes[alone, column] >= 0)) for column in range(records.codes.shape[1])]
     return RecordFlows(flows, records.codes, tuple(untouched), facts)

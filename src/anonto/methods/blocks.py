@@ -13,15 +13,14 @@ squared distances between the cells before and after are compared.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from anonto.methods import bin_kernels
-from anonto.methods.bins import Bins, exchanged_in_pairs, strata
-from anonto.methods.equi_width_swap import bin_numbers, places_of
+from anonto.errors import OneBinWarning
 from anonto.methods.flows import Flows
 from anonto.methods.kernels import guides
 from anonto.methods.record_flows import RecordFlows
@@ -33,13 +32,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonto.methods.equi_width_swap import EquiWidthSwap
     from anonto.table.attributes import Attribute
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
     Fit = Callable[[Records, np.random.Generator], RecordFlows]
+    Require = Callable[[int, str, int], None]
+    """Told of the rows that are fitted at once, what they are, and how many flows are held beside; may refuse."""
 
 LEAST_PER_K = 100
 """A block has at least this many times k rows."""
@@ -49,59 +49,74 @@ MIDDLE = 0.25
 """A cut between branches leaves at least this share of the rows on each side."""
 
 
+class _InBlocks(Protocol):
+    """A method that can be fitted in blocks."""
+
+    @property
+    def k(self) -> int:
+        """Rows that it puts together."""
+        ...
+
+    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
+        """What a `RecordMethod` does."""
+        ...
+
+
+def no_limit(n_rows: int, what: str, n_flows: int) -> None:
+    """Refuse nothing."""
+
+
 def fit_in_blocks(
-    fit: Fit, records: Records, rng: np.random.Generator, *, most_rows: int, k: int, n_columns: int
+    method: _InBlocks,
+    records: Records,
+    rng: np.random.Generator,
+    *,
+    most_rows: int,
+    n_columns: int,
+    require: Require = no_limit,
 ) -> RecordFlows:
     """Fit a method to each block of the records, and put the flows together.
 
+    What the method refuses in the whole table for its missing cells is refused here too, before it is cut.
+
     Args:
-        fit: The method.
+        method: The method; a block has at least `LEAST_PER_K` times as many rows as it puts together.
         records: All distinct records.
         rng: From which each block gets a generator of its own.
         most_rows: Rows of a block, at most; more only where equal records or the least size need them.
-        k: Rows that the method puts together; a block has at least `LEAST_PER_K` times as many.
         n_columns: How many columns, from the first, are masked; blocks are cut along these.
+        require: Is told of the largest block before any is fitted, and of the flows after each.
     """
-    blocks = cut_into_blocks(records, n_columns, most_rows, LEAST_PER_K * k)
-    generators = rng.spawn(len(blocks.members) + 1)
-    fitted = [
-        fit(_of(records, members), generator)
-        for members, generator in zip(blocks.members, generators[:-1], strict=True)
-    ]
+    getattr(method, "require_strata", lambda _: None)(records)
+    blocks = cut_into_blocks(records, n_columns, most_rows, LEAST_PER_K * method.k)
     sizes = [int(records.counts[members].sum()) for members in blocks.members]
+    largest = max([*sizes, _least_of_neighbours(sizes, blocks)], default=0)
+    require(largest, f"a block of {largest:,} records", 0)
+    generators = rng.spawn(len(blocks.members) + 1)
+    fitted: list[RecordFlows] = []
+    n_flows = 0
+    with warnings.catch_warnings():
+        if len(sizes) > 1:  # what is one bin in a block is none in the table
+            warnings.simplefilter("ignore", OneBinWarning)
+        for members, generator in zip(blocks.members, generators[:-1], strict=True):
+            fitted.append(method.fit(part_of(records, members), generator))
+            n_flows += fitted[-1].flows.targets.size
+            require(largest, f"a block of {largest:,} records and what becomes of all", n_flows)
+        require(0, "what becomes of so many records", 2 * n_flows)
+        cost = _cost(method.fit, records, blocks, fitted, generators[-1])
     facts = {
-        **_all_facts([one.facts for one in fitted], sizes),
+        **all_facts([one.facts for one in fitted], sizes),
         "blocks": len(sizes),
         "smallest_block": min(sizes, default=0),
         "largest_block": max(sizes, default=0),
-        **_cost(fit, records, blocks, fitted, generators[-1]),
+        **cost,
     }
-    return _joined(records, blocks.members, fitted, facts)
+    return joined(records, blocks.members, fitted, facts)
 
 
-def equi_width_in_parts(
-    method: EquiWidthSwap, records: Records, rng: np.random.Generator, most_rows: int
-) -> RecordFlows:
-    """What `EquiWidthSwap.fit` gives, from some bins at a time, so that never all rows are listed.
-
-    Bins are gone through in the same order with the same generator, and every record is in one bin.
-    """
-    strata(records, 2)
-    numbers, n_numbers = bin_numbers(records, places_of(records, width=method.width, bins=method.bins))
-    rows_of_bin = np.bincount(numbers, weights=records.counts, minlength=n_numbers)
-    part_of_bin = 1 + np.cumsum(rows_of_bin).astype(np.int64) // max(most_rows, 1)
-    part_of_bin[0] = 0  # records without any value are in no bin
-    part_of_record = part_of_bin[numbers]
-    by_part = np.argsort(part_of_record, kind="stable")
-    parts = np.split(by_part, np.flatnonzero(np.diff(part_of_record[by_part])) + 1)
-    fitted = []
-    for part in parts:
-        own = _of(records, part)
-        bins = np.unique(numbers[part], return_inverse=True)[1] + (numbers[part[0]] > 0)
-        listed = Bins(*bin_kernels.rows_by_bin(bins, own.counts, int(bins.max()) + 1))
-        fitted.append(exchanged_in_pairs(own, listed, method.odd, rng))
-    facts = [one.facts for one in fitted if one.facts["bins"]] or [fitted[0].facts]
-    return _joined(records, parts, fitted, _all_facts(facts, [1] * len(facts)))
+def _least_of_neighbours(sizes: Sequence[int], blocks: Blocks) -> int:
+    """The rows of the smallest neighbouring blocks, which are fitted as one to see what cutting cost; 0 for none."""
+    return min((sum(sizes[one] for one in each) for each in blocks.neighbours), default=0)
 
 
 # ------------------------------------------------------------------------------------------------ blocks
@@ -231,13 +246,15 @@ def _cut(places: Floats, counts: Longs, depths: Longs | None, least_rows: int) -
 # ------------------------------------------------------------------------------------------------ flows
 
 
-def _of(records: Records, members: Longs) -> Records:
+def part_of(records: Records, members: Longs) -> Records:
+    """Some of the records."""
     return Records(records.names, records.attributes, records.codes[members], records.counts[members])
 
 
-def _joined(
+def joined(
     records: Records, blocks: Sequence[Longs], fitted: Sequence[RecordFlows], facts: Mapping[str, Any]
 ) -> RecordFlows:
+    """The flows of all blocks as those of one table."""
     n_columns = fitted[0].released.shape[1]
     attributes, translated = _one_numbering(records, fitted, n_columns)
     released, place = distinct_rows(list(np.concatenate(translated).T))
@@ -294,7 +311,7 @@ def _with(attribute: Attribute, values: Sequence[Any]) -> Attribute:
 # ------------------------------------------------------------------------------------------------ evidence
 
 
-def _all_facts(facts: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict[str, Any]:
+def all_facts(facts: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict[str, Any]:
     """The facts of all blocks as those of one table."""
     return {key: _one_fact(key, [one[key] for one in facts], sizes) for key in (facts[0] if facts else ())}
 
@@ -321,8 +338,8 @@ def _cost(
     few = [place for place, size in enumerate(sizes) if size <= max(SAMPLE_ROWS, min(sizes))]
     chosen = max(few, key=lambda place: (len(blocks.neighbours[place]), -sizes[place]))
     both = np.sort(np.concatenate([blocks.members[one] for one in blocks.neighbours[chosen]]))
-    together = _squares(_of(records, both), fit(_of(records, both), rng))
-    apart = sum(_squares(_of(records, blocks.members[one]), fitted[one]) for one in blocks.neighbours[chosen])
+    together = _squares(part_of(records, both), fit(part_of(records, both), rng))
+    apart = sum(_squares(part_of(records, blocks.members[one]), fitted[one]) for one in blocks.neighbours[chosen])
     return {
         "block_sample": sizes[chosen],
         "block_cost": apart / together - 1.0 if together > 0 else 0.0,

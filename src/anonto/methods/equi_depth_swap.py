@@ -75,6 +75,10 @@ class EquiDepthSwap:
         bins = equi_depth_bins(records, self.k, standardise=self.standardise)
         return exchanged_in_pairs(records, bins, self.odd, rng)
 
+    def require_strata(self, records: Records) -> None:
+        """Refuse patterns of missing cells that too few records have, as `fit` does."""
+        strata(records, min(self.k, 2))
+
     def reach(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
         return equi_depth_bins(records, self.k, standardise=self.standardise).reach(self.odd)

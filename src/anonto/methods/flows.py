@@ -114,7 +114,8 @@ class Flows:
     def dealt(self, permutations: KeyedPermutations) -> Dealt:
         """The targets of all records at once: faster than `apply` where all records are here."""
         begins = np.concatenate([[0], np.cumsum(self.sizes)])
-        targets = np.empty(int(begins[-1]), dtype=np.int32)
+        n_rows, is_short = int(begins[-1]), int(self.targets.max(initial=0)) <= np.iinfo(np.uint16).max
+        targets = np.empty(n_rows, dtype=np.uint16) if is_short else np.empty(n_rows, dtype=np.int32)
 
         def fill(values: slice) -> None:
             kernels.deal(self.arrays, permutations.arrays, begins, values.start, values.stop, targets)
@@ -128,7 +129,7 @@ class Dealt:
     """What each record becomes: value by value, in the order of the records."""
 
     begins: Longs
-    targets: Codes
+    targets: Codes | NDArray[np.uint16]
 
     def apply(self, codes: Codes, before: Longs) -> Codes:
         """The masked values of a chunk; ``before``: records of each value in all earlier chunks."""
@@ -175,6 +176,16 @@ def flows_of_exchanges(keys: Longs, amounts: Longs, counts: Longs, untouched: in
     return _flows(*_summed(all_keys, all_amounts, u * u), counts, u, untouched)
 
 
+def flows_of_rows(sources: Codes, targets: Codes, counts: Longs) -> Flows:
+    """Flows in which each row of some became another value, and all other rows stay."""
+    u = counts.size
+    keys, amounts = counted_pairs(sources, targets, u)
+    staying = counts - np.bincount(keys // max(u, 1), weights=amounts, minlength=u).astype(np.int64)
+    stays = np.flatnonzero(staying)
+    all_keys, all_amounts = np.concatenate([keys, stays * (u + 1)]), np.concatenate([amounts, staying[stays]])
+    return _flows(*_summed(all_keys, all_amounts, u * u), counts, u, 0)
+
+
 def flows_of_meetings(met: Longs, counts: Longs, untouched: int) -> Flows:
     """The same from a table of all pairs: how many records of each value were exchanged with each."""
     amounts = met + met.T
@@ -215,11 +226,13 @@ def _flows(keys: Longs, amounts: Longs, counts: Longs, n_targets: int, untouched
 
 
 DENSE_PAIRS = 1 << 24
-PAIRS_AT_ONCE = 1 << 22
+FEW_PAIRS = 1 << 22
+"""Up to this many possible pairs, or twice the rows, are counted in a table of all of them, more by sorting."""
+PAIRS_AT_ONCE = 1 << 20
 
 
 def _summed(keys: Longs, amounts: Longs, n_possible: int) -> tuple[Longs, Longs]:
-    if n_possible <= DENSE_PAIRS:
+    if n_possible <= min(DENSE_PAIRS, max(DENSE_PAIRS // 16, 4 * keys.size)):
         sums = np.bincount(keys, weights=amounts, minlength=1)
         present = np.flatnonzero(sums)
         return present, sums[present].astype(np.int64)
@@ -227,16 +240,23 @@ def _summed(keys: Longs, amounts: Longs, n_possible: int) -> tuple[Longs, Longs]
     return unique, np.bincount(place, weights=amounts, minlength=unique.size).astype(np.int64)
 
 
-def counted_pairs(left: Codes, right: Codes, u: int) -> tuple[Longs, Longs]:
-    """The pairs that occur, as left · u + right and in order, and how often; never all of them are held as keys."""
-    if u * u <= DENSE_PAIRS:
-        counted = np.zeros(u * u, dtype=np.int64)
-        for part in slices(0, left.size, max(PAIRS_AT_ONCE, u * u)):
-            counted += np.bincount(left[part].astype(np.int64) * u + right[part], minlength=counted.size)
-        present = np.flatnonzero(counted)
-        return present, counted[present]
+def counted_pairs(left: Codes, right: Codes, n_right: int, n_left: int | None = None) -> tuple[Longs, Longs]:
+    """The pairs that occur, as left · n_right + right and in order, and how often; never all of them are held as keys.
+
+    Pairs whose left value is missing are left out. Without ``n_left`` there are as many values on the left.
+    """
+    n_possible = n_right * (n_right if n_left is None else n_left)
+    if n_possible <= max(FEW_PAIRS, 2 * left.size):
+        is_short = left.size <= np.iinfo(np.int32).max
+        counted = np.zeros(n_possible, np.int32) if is_short else np.zeros(n_possible, np.int64)
+        kernels.count_pairs(left, right, n_right, counted)
+        occur = np.flatnonzero(counted)
+        return occur, counted[occur].astype(np.int64)
     keys, amounts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for part in slices(0, left.size, max(PAIRS_AT_ONCE, left.size // 8)):
-        own, times = np.unique(left[part].astype(np.int64) * u + right[part], return_counts=True)
-        keys, amounts = _summed(np.concatenate([keys, own]), np.concatenate([amounts, times]), u * u)
+        present = left[part] >= 0
+        own, times = np.unique(
+            left[part][present].astype(np.int64) * n_right + right[part][present], return_counts=True
+        )
+        keys, amounts = _summed(np.concatenate([keys, own]), np.concatenate([amounts, times]), n_possible)
     return keys, amounts

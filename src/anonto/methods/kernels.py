@@ -12,6 +12,7 @@ from anonto.rng_kernels import Permutations, feistel, feistel_of_stretch, key_of
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
+Shorts = NDArray[np.uint16]
 
 FlowArrays = tuple[Longs, Longs, Ints, Longs, Ints]
 """Sizes, offsets, targets, ends and guides of flows."""
@@ -77,7 +78,9 @@ def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: 
 
 
 @njit(cache=True, nogil=True)
-def deal(flows: FlowArrays, permutations: Permutations, begins: Longs, first: int, last: int, dealt: Ints) -> None:
+def deal(
+    flows: FlowArrays, permutations: Permutations, begins: Longs, first: int, last: int, dealt: Ints | Shorts
+) -> None:
     """The targets of all records of the values first … last − 1, value by value in the order of the records.
 
     The places of a value belong to its targets in order; each position is sent to its place.
@@ -85,7 +88,7 @@ def deal(flows: FlowArrays, permutations: Permutations, begins: Longs, first: in
     sizes, offsets, targets, ends, _ = flows
     key, _, widths, heights, table_offsets, table = permutations
     places = np.empty(PLACES_AT_ONCE, np.int64)
-    by_place = np.empty(max(1, sizes[first:last].max()), np.int32)
+    by_place = np.empty(max(1, sizes[first:last].max()), dealt.dtype)
     for value in range(first, last):
         own = dealt[begins[value] : begins[value] + sizes[value]]
         place = 0
@@ -106,7 +109,7 @@ def deal(flows: FlowArrays, permutations: Permutations, begins: Longs, first: in
 
 
 @njit(cache=True, nogil=True)
-def hand_out(codes: Ints, next_of: Longs, dealt: Ints) -> Ints:
+def hand_out(codes: Ints, next_of: Longs, dealt: Ints | Shorts) -> Ints:
     """Give each record of a chunk what was dealt to it; the next one of each value is counted on."""
     out = np.empty(codes.size, np.int32)
     for i in range(codes.size):
@@ -230,3 +233,11 @@ def _log_factorial(n: int) -> float:
     square = inverse * inverse
     series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square / 1260.0))
     return (n + 0.5) * math.log(n) - n + HALF_LOG_TAU + series
+
+
+@njit(cache=True, nogil=True)
+def count_pairs(left: Ints, right: Ints, n_right: int, counted: Ints | Longs) -> None:
+    """Count each pair at left · n_right + right; a missing value on the left is passed over."""
+    for row in range(left.size):
+        if left[row] >= 0:
+            counted[np.int64(left[row]) * n_right + right[row]] += 1

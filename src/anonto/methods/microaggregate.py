@@ -149,6 +149,10 @@ class Microaggregate:
             tuple(extended),
         )
 
+    def require_strata(self, records: Records) -> None:
+        """Refuse patterns of missing cells that too few records have, as `fit` does."""
+        _strata(records.codes[:, : len(records.names) - len(self.also_needs)], records.counts, self.k)
+
     def _grouped(self, records: Records, columns: Sequence[ScaledColumn]) -> tuple[Groups, dict[str, Any]]:
         """Groups of all records, one pattern of missing cells after the other, and what is known of their closeness."""
         confidential = None

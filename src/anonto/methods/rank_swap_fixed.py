@@ -51,8 +51,7 @@ class RankSwapFixed:
         n = int(counts.sum())
         k = within_table(k_for(self.k, self.percent, n), n)
         order = _order(column, rng) if n else np.empty(0, dtype=np.int32)
-        ordered = np.repeat(order, counts[order])
-        left, right, alone = kernels.swap_in_windows(ordered, k, rng)
+        left, right, alone = kernels.swap_in_windows(np.repeat(order, counts[order]), k, rng)
         return flows_of_pairs(left, right, counts, alone)
 
     def reach(self, column: Attribute) -> ValueReach:

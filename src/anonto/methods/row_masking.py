@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from anonto.methods.flows import Moves
+from anonto.methods.flows import Moves, counted_pairs
 from anonto.table.attributes import NumericAttribute
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
-
-DENSE_PAIRS = 1 << 25
-"""Up to this many possible pairs of values are counted in a table of all of them."""
 
 
 class RowMasker(Protocol):
@@ -57,17 +54,9 @@ class RowMasker(Protocol):
 
 def moves_between(before: Codes, after: Codes) -> Moves:
     """Count what became of the cells of a column."""
-    present = before >= 0
-    sources, targets = (before, after) if present.all() else (before[present], after[present])
-    n_targets = int(targets.max(initial=0)) + 1
-    keys = sources.astype(np.int64) * n_targets + targets
-    if keys.size and int(keys.max()) < max(DENSE_PAIRS, keys.size):
-        counted = np.bincount(keys)
-        unique = np.flatnonzero(counted)
-        amounts = counted[unique]
-    else:
-        unique, amounts = np.unique(keys, return_counts=True)
-    return Moves((unique // n_targets).astype(np.int32), (unique % n_targets).astype(np.int32), amounts)
+    n_targets = int(after.max(initial=0)) + 1
+    keys, amounts = counted_pairs(before, after, n_targets, int(before.max(initial=0)) + 1)
+    return Moves((keys // n_targets).astype(np.int32), (keys % n_targets).astype(np.int32), amounts)
 
 
 def as_codes(attribute: Attribute, before: Codes, released: Codes | Floats) -> tuple[Attribute, Codes]:

@@ -1,15 +1,19 @@
 """Writing a file beside its name and moving it there when it is whole.
 
 Whatever happens on the way, a full disk, Ctrl-C, a kill, the name holds either what it held before or the whole
-new file: the move is one step of the file system, and it is taken after the bytes are on the disk.
+new file: the move is one step of the file system, and it is taken after the bytes are on the disk. Files that belong
+together are moved together, after all of them are on the disk. What a killed process leaves beside the name, the next
+one that writes into the same folder removes.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,31 +30,162 @@ _STORAGE_FAULTS = {
     "the disk may be full": ("unable to write",),
 }
 """How libraries that hide the operating system's error spell it."""
+_TEMPORARY = re.compile(r"\.anonto-[0-9a-f]{16}(\..*)?")
+
+
+class FilesBeside:
+    """Files that wait beside their names until all of them are whole."""
+
+    def __init__(self) -> None:
+        self._files: list[_Waiting] = []
+
+    def add(self, path: Path, *, force: bool = True, mode: int | None = None, room: Path | None = None) -> Path:
+        """A temporary path in a target's folder; the first of several targets is moved last.
+
+        Args:
+            path: The target.
+            force: Whether an existing target is replaced; otherwise it is an error, before the work and after it.
+            mode: The permissions of the file from its first moment; None leaves them to the process's mask.
+            room: A folder on the target's disk to write into; None for the target's own.
+        """
+        target = _target(path)
+        _refuse_target(target, path, force=force)
+        folder = room or target.parent
+        with _in_our_words(path):
+            clear_left_over(folder)
+            beside, lock = _created(folder, _endings(path), 0o666 if mode is None else mode)
+        self._files.append(_Waiting(path, target, beside, lock, force))
+        return beside
+
+    def sync(self) -> None:
+        """Have every file on its disk, and its target still free."""
+        for one in self._files:
+            with _in_our_words(one.path):
+                _sync(one.beside)
+                _refuse_target(one.target, one.path, force=one.force)
+
+    def put_in_place(self) -> None:
+        """Move all to their names, one right after the other; if one cannot be moved, new ones before it go again."""
+        self.sync()
+        moved: list[_Waiting] = []
+        for one in reversed(self._files):
+            is_new = not one.target.exists()
+            try:
+                with _in_our_words(one.path):
+                    one.beside.replace(one.target)
+            except BaseException:
+                for before in moved:
+                    with suppress(OSError):
+                        before.target.unlink()
+                raise
+            if is_new:
+                moved.append(one)
+        for folder in {one.target.parent for one in self._files}:
+            with suppress(OSError):  # some file systems cannot sync a folder, and the files themselves are whole
+                _sync(folder)
+
+    def forget(self) -> None:
+        """Remove what is still beside."""
+        for one in self._files:
+            with suppress(OSError):
+                one.beside.unlink(missing_ok=True)
+            if one.lock is not None:
+                os.close(one.lock)
+
+    def blamed(self, error: Exception) -> Path | None:
+        """The target that an error is about: the one whose temporary path it names, or else the first."""
+        name = getattr(error, "filename", None)
+        named = (one.path for one in self._files if name is not None and str(one.beside) == str(name))
+        return next(named, self._files[0].path if self._files else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    path: Path
+    target: Path
+    beside: Path
+    lock: int | None
+    """Held while the file waits, so that nobody takes it for one that was left over."""
+    force: bool
+
+
+@contextmanager
+def files_beside() -> Iterator[FilesBeside]:
+    """Files that are put in place together after the block; after an error none of them is."""
+    files = FilesBeside()
+    try:
+        yield files
+        files.put_in_place()
+    except AnontoError:
+        raise
+    except Exception as error:
+        path = files.blamed(error)
+        if path is None:
+            raise
+        with _in_our_words(path):
+            raise
+    finally:
+        files.forget()
 
 
 @contextmanager
 def written_beside(
     path: Path, *, force: bool = True, mode: int | None = None, room: Path | None = None
 ) -> Iterator[Path]:
-    """A temporary path in the target's folder, moved onto the target after the block.
+    """A temporary path in the target's folder, moved onto the target after the block; as `FilesBeside.add`."""
+    with files_beside() as files:
+        yield files.add(path, force=force, mode=mode, room=room)
 
-    Args:
-        path: The target.
-        force: Whether an existing target is replaced; otherwise it is an error, before the work and after it.
-        mode: The permissions of the file from its first moment; None leaves them to the process's mask.
-        room: A folder on the target's disk to write into; None for the target's own.
-    """
-    target = _target(path)
-    _refuse_target(target, path, force=force)
-    beside = (room or target.parent) / f".anonto-{secrets.token_hex(8)}{_endings(path)}"
+
+def clear_left_over(folder: Path) -> None:
+    """Remove the files that killed processes left beside their names: those that nobody holds."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        left = [entry.path for entry in entries if _TEMPORARY.fullmatch(entry.name)]
+        for one in left:
+            _remove_if_free(one)
+
+
+def _remove_if_free(path: str) -> None:
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            if is_locked_by_us(descriptor):
+                os.unlink(path)  # noqa: PTH108 - a text of the system's own
+        finally:
+            os.close(descriptor)
+
+
+def is_locked_by_us(descriptor: int) -> bool:
+    """Lock a file until it is closed or its process ends; whether nobody else had it."""
     try:
-        os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode))
-        yield beside
-        _sync(beside)
-        _refuse_target(target, path, force=force)
-        beside.replace(target)
-        with suppress(OSError):  # some file systems cannot sync a folder, and the file itself is whole
-            _sync(target.parent)
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _created(folder: Path, endings: str, mode: int) -> tuple[Path, int | None]:
+    """A new empty file, and the descriptor that holds its lock where there are locks."""
+    while True:
+        beside = folder / f".anonto-{secrets.token_hex(8)}{endings}"
+        descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
+        if not is_locked_by_us(descriptor):
+            os.close(descriptor)
+            return beside, None
+        if beside.exists():  # nobody took it for a leftover before it was locked
+            return beside, descriptor
+        os.close(descriptor)
+
+
+@contextmanager
+def _in_our_words(path: Path) -> Iterator[None]:
+    """Turn what the system, or a library for it, says of a file into a sentence."""
+    try:
+        yield
     except AnontoError:
         raise
     except OSError as error:
@@ -60,9 +195,6 @@ def written_beside(
         if fault is None:
             raise
         raise UnwritableFileError(str(path), fault) from None
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
 
 
 def _target(path: Path) -> Path:

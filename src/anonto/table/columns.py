@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import AllMissingError, LengthError
-from anonto.table.series import as_text_series
+from anonto.table.series import as_series, as_text_series
 from anonto.table.text_views import texts_known
 from anonto.threads import in_threads, slices
 
@@ -27,6 +27,8 @@ CATEGORIES_AT_ONCE = 1 << 17
 TEXTS_AT_ONCE = 1 << 17
 FEW_CODES = 1 << 17
 """So few codes are counted before a compiler is loaded."""
+FEW_NUMBERS = 1 << 22
+"""Whole numbers that span no more, or no more than there are records, are looked up in a table of all of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -116,9 +118,12 @@ def encode(values: Any) -> Column:
     """Encode a column; the distinct values come sorted, so that the order of records does not matter."""
     if isinstance(values, TextBatches):
         return _from_batches(values)
-    series = as_text_series(values)
     import polars as pl
 
+    given = as_series(values)
+    if len(given) > FIRST_LOOK and (given.dtype.is_signed_integer() or given.dtype.is_unsigned_integer()):
+        return _from_integers(given)
+    series = as_text_series(given)
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         return _from_categories(series)
     return _from_texts(series)
@@ -165,6 +170,37 @@ def _from_texts(series: pl.Series) -> Column:
             return Column(tuple(distinct.to_list()), codes)
         unknown = series.filter(pl.Series(codes == MISSING) & series.is_not_null())
         distinct = distinct.append(unknown.unique())
+
+
+def _from_integers(series: pl.Series) -> Column:
+    """Only the distinct numbers become text; the records are looked up by their numbers, in threads."""
+    import polars as pl
+
+    distinct = series.unique().drop_nulls().sort()
+    texts = as_text_series(distinct)
+    codes = np.full(len(series), MISSING, dtype=np.int32)
+    if not len(distinct):
+        return Column((), codes)
+    if not -(1 << 63) <= int(distinct[0]) <= int(distinct[-1]) < 1 << 63:
+        return _from_texts(as_text_series(series))
+    order = texts.arg_sort().to_numpy()
+    code_of = np.empty(order.size, dtype=np.int32)
+    code_of[order] = np.arange(order.size, dtype=np.int32)
+    numbers = distinct.cast(pl.Int64).to_numpy()
+    least, span = int(distinct[0]), int(distinct[-1]) - int(distinct[0]) + 1
+    by_number = None
+    if span <= max(FEW_NUMBERS, len(series)):
+        by_number = np.full(span, MISSING, dtype=np.int32)
+        by_number[numbers - least] = code_of
+
+    def look_up(part: slice) -> None:
+        cells = series[part].cast(pl.Int64)
+        here = cells.fill_null(least).to_numpy()
+        found = code_of[np.searchsorted(numbers, here)] if by_number is None else by_number[here - least]
+        codes[part] = np.where(cells.is_null().to_numpy(), np.int32(MISSING), found) if cells.null_count() else found
+
+    in_threads(look_up, slices(0, len(series), TEXTS_AT_ONCE))
+    return Column(tuple(texts.gather(order).to_list()), codes)
 
 
 def _from_batches(batches: TextBatches) -> Column:

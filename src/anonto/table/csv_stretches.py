@@ -10,11 +10,11 @@ import csv
 import gzip
 import hashlib
 import io
-import os
+import math
 import warnings
 import zlib
-from contextlib import closing
-from typing import TYPE_CHECKING, cast
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from anonto.errors import (
 from anonto.ontology.source import GZIP_MAGIC, opened, refuse_binary
 from anonto.table.csv_files import checked_facts, line_ending
 from anonto.table.csv_text import (
+    DELIMITERS,
     MARKS,
     checked_delimiter,
     detected_delimiter,
@@ -39,7 +40,7 @@ from anonto.table.csv_text import (
     refuse_control_characters,
     unused_byte,
 )
-from anonto.table.stretches import sign
+from anonto.table.parquet_files import sign
 from anonto.table.table import Dialect, Origin, refuse_bad_names
 
 if TYPE_CHECKING:
@@ -102,10 +103,10 @@ class CsvStretches:
         return int(self._facts[kernels.N_COLUMNS]) == 1
 
     def bytes_per_row(self) -> float:
-        """About how much a row takes in memory: its text, and a view of each cell."""
-        return plain_bytes(self._path) / max(self.n_rows, 1) + BYTES_PER_VIEW * len(self.schema)
+        """How much a row takes in memory: its text, and a view of each cell."""
+        return self._n_bytes / max(self.n_rows, 1) + BYTES_PER_VIEW * len(self.schema)
 
-    def read(self, columns: Sequence[str], n_rows: int = 0) -> Iterator[pl.DataFrame]:  # noqa: ARG002
+    def read(self, columns: Sequence[str], n_rows: int = 0, n_bytes: float = 0) -> Iterator[pl.DataFrame]:  # noqa: ARG002
         """Some columns, in stretches of as many rows as so many bytes hold; the bytes must still be the same."""
         import polars as pl
 
@@ -173,8 +174,9 @@ class CsvStretches:
 
     def _looked_through(self) -> tuple[str, Bytes, bytes]:
         digests: list[str] = []
-        beginning, used, is_blank = bytearray(), set(), True
+        beginning, used, is_blank, self._n_bytes = bytearray(), set(), True, 0
         for chunk in self._in_utf_8(digests.append):
+            self._n_bytes += len(chunk)
             if 0 in chunk:
                 raise BinaryFileError(self._path.name)
             if self._encoding == "windows-1252":
@@ -304,12 +306,34 @@ class _Hashing(io.RawIOBase):
             pass
 
 
-def plain_bytes(path: Path) -> int:
-    """About how many bytes a CSV file has when it is unpacked."""
-    with opened(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        return size * LIKELY_EXPANSION if file.read(len(GZIP_MAGIC)) == GZIP_MAGIC else size
-
-
-LIKELY_EXPANSION = 8
 BYTES_PER_VIEW = 16
+"""Of a cell, beside its text."""
+
+
+class TextSize(NamedTuple):
+    """How much text a CSV file has, unpacked."""
+
+    n_bytes: int
+    n_lines: int
+    n_columns: int
+
+
+def text_size(path: Path, enough: float = math.inf, delimiter: str | None = None) -> TextSize:
+    """Count bytes, lines and the columns of the first line; where there are more bytes than enough, no further.
+
+    What is damaged is counted as far as it can be read: it is for the reader to refuse.
+    """
+    n_bytes, n_feeds, n_returns, head = 0, 0, 0, b""
+    with opened(path) as file, suppress(EOFError, gzip.BadGzipFile, zlib.error):
+        is_packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+        file.seek(0)
+        source = gzip.GzipFile(fileobj=file) if is_packed else file
+        while n_bytes <= enough and (chunk := source.read(BYTES_AT_ONCE)):
+            head = head or chunk.lstrip()[:HEAD_BYTES]
+            n_bytes += len(chunk)
+            n_feeds += chunk.count(b"\n")
+            n_returns += chunk.count(b"\r")
+    first = head.splitlines()[0] if head else b""
+    marks = {*DELIMITERS, *([delimiter] if delimiter else [])}
+    n_columns = 1 + max(first.count(mark.encode()) for mark in marks)
+    return TextSize(n_bytes, max(n_feeds, n_returns) + 1, n_columns)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import MalformedFileError, UnholdableColumnsError, UnreadableFileError
-from anonto.ontology.source import file_sha256
+from anonto.errors import ChangedFileError, FileError, MalformedFileError, UnholdableColumnsError, UnreadableFileError
+from anonto.ontology.source import file_sha256, opened
 from anonto.table.columns import TextBatches
 from anonto.table.table import Origin, Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
-    from pathlib import Path
 
     import polars as pl
 
@@ -28,29 +30,56 @@ def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:
     """
     import polars as pl
 
-    try:
+    before = sign(path)
+    with decoding(str(path)):
         scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         schema = scan.collect_schema()
         left = [name for name, dtype in schema.items() if name in apart and dtype == pl.String]
         frame = scan.drop(left).collect()
         n_rows = int(scan.select(pl.len()).collect().item()) if left else frame.height
-    except pl.exceptions.PolarsError:
-        raise MalformedFileError(path.name, "Parquet", "it cannot be decoded") from None
-    except OSError as error:
-        raise UnreadableFileError(str(path), error.strerror or "unknown reason") from None
-    batches = {name: TextBatches(n_rows, partial(_batches, path, scan, name)) for name in left}
+    batches = {name: TextBatches(n_rows, partial(_batches, path, before, scan, name, n_rows)) for name in left}
     origin = Origin(name=path.name, format="parquet", sha256=file_sha256(path))
+    if sign(path) != before:
+        raise ChangedFileError(path.name)
     return Table(frame, origin, batches, tuple(schema))
 
 
-def _batches(path: Path, scan: pl.LazyFrame, name: str) -> Iterator[pl.Series]:
+def _batches(
+    path: Path, before: tuple[int, int, int], scan: pl.LazyFrame, name: str, n_rows: int
+) -> Iterator[pl.Series]:
+    """The column a stretch at a time; refused at the end if the file is no longer the one that was opened."""
+    seen = 0
+    try:
+        with decoding(path.name):
+            for batch in scan.select(name).collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True):
+                seen += batch.height
+                yield batch[name]
+    except FileError:
+        if sign(path) != before:
+            raise ChangedFileError(path.name) from None
+        raise
+    if seen != n_rows or sign(path) != before:
+        raise ChangedFileError(path.name)
+
+
+@contextmanager
+def decoding(name: str) -> Iterator[None]:
+    """Turn what polars says of a damaged file into a sentence; its own may show cells."""
     import polars as pl
 
     try:
-        for batch in scan.select(name).collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True):
-            yield batch[name]
-    except pl.exceptions.PolarsError:
-        raise MalformedFileError(path.name, "Parquet", "it cannot be decoded") from None
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise MalformedFileError(Path(name).name, "Parquet", "it cannot be decoded") from None
+    except OSError as error:
+        raise UnreadableFileError(name, error.strerror or "unknown reason") from None
+
+
+def sign(path: Path) -> tuple[int, int, int]:
+    """What tells that a file was written to or replaced: its size, its time and its number."""
+    with opened(path) as file:
+        found = os.fstat(file.fileno())
+    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def write_parquet(table: Table, path: Path, name: str) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.threads import in_threads, slices
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 DENSE_COMBINATIONS = 1 << 24
 """Up to this many possible combinations are numbered by a table of all of them, more by sorting those that occur."""
+ROWS_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -52,33 +55,59 @@ def distinct_records(
 ) -> tuple[Records, Codes]:
     """The distinct records of some columns in the order of their codes, and for each row the number of its record."""
     codes, record_of = distinct_rows(columns)
-    counts = np.bincount(record_of, minlength=codes.shape[0]).astype(np.int64)
-    return Records(tuple(names), tuple(attributes), codes, counts), record_of
+    return Records(tuple(names), tuple(attributes), codes, _counted(record_of, codes.shape[0])), record_of
 
 
 def distinct_rows(columns: Sequence[Codes]) -> tuple[Codes, Codes]:
     """The distinct combinations of codes (−1 allowed) in their order, and for each row which one it has."""
-    number = _compressed(columns[0].astype(np.int64) + 1)
+    number, n_numbers = _numbered(None, 1, columns[0])
     for column in columns[1:]:
-        width = int(column.max(initial=-1)) + 2
-        number = _compressed(number.astype(np.int64) * width + (column + np.int64(1)))
-    firsts = _firsts(number)
+        number, n_numbers = _numbered(number, n_numbers, column)
+    firsts = _firsts(number, n_numbers)
     return np.stack([column[firsts] for column in columns], axis=1).astype(np.int32), number
 
 
-def _compressed(keys: Longs) -> Codes:
-    """The keys numbered 0, 1, … in their order."""
-    largest = int(keys.max(initial=-1))
-    if largest < max(DENSE_COMBINATIONS, keys.size):
-        present = np.zeros(largest + 1, dtype=np.bool_)
-        present[keys] = True
-        number = np.cumsum(present, dtype=np.int32) - np.int32(1)
-        return np.asarray(number[keys])
-    return np.unique(keys, return_inverse=True)[1].astype(np.int32)
+def _numbered(number: Codes | None, n_numbers: int, column: Codes) -> tuple[Codes, int]:
+    """The pairs of a number and a code numbered 0, 1, … in their order; and how many different ones there are."""
+    width = int(column.max(initial=-1)) + 2
+    n_possible = n_numbers * width
+    if n_possible > min(max(DENSE_COMBINATIONS, column.size), np.iinfo(np.int32).max):
+        keys = column.astype(np.int64) + 1
+        if number is not None:
+            keys += number.astype(np.int64) * width
+        unique, place = np.unique(keys, return_inverse=True)
+        return place.astype(np.int32), unique.size
+    out = np.empty(column.size, dtype=np.int32)
+    present = np.zeros(n_possible, dtype=np.bool_)
+
+    def look(part: slice) -> None:
+        own = out[part]
+        np.add(column[part], np.int32(1), out=own)
+        if number is not None:
+            own += number[part] * np.int32(width)
+        present[own] = True
+
+    def renumber(part: slice) -> None:
+        out[part] = new_number[out[part]]
+
+    parts = slices(0, column.size, ROWS_AT_ONCE)
+    in_threads(look, parts)
+    new_number = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    in_threads(renumber, parts)
+    return out, int(np.count_nonzero(present))
 
 
-def _firsts(record_of: Codes) -> Longs:
-    """For each record a row that has it."""
-    firsts = np.zeros(int(record_of.max(initial=-1)) + 1, dtype=np.int64)
-    firsts[record_of[::-1]] = np.arange(record_of.size - 1, -1, -1)
+def _firsts(record_of: Codes, n_records: int) -> Longs:
+    """For each record the first row that has it."""
+    firsts = np.zeros(n_records, dtype=np.int64)
+    for part in reversed(slices(0, record_of.size, ROWS_AT_ONCE)):
+        firsts[record_of[part][::-1]] = np.arange(part.stop - 1, part.start - 1, -1)
     return firsts
+
+
+def _counted(record_of: Codes, n_records: int) -> Longs:
+    """How many rows have each record; counted in parts, as each part is copied."""
+    counts = np.zeros(n_records, dtype=np.int64)
+    for part in slices(0, record_of.size, max(ROWS_AT_ONCE, n_records)):
+        counts += np.bincount(record_of[part], minlength=n_records)
+    return counts

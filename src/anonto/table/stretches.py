@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import os
-from contextlib import contextmanager
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -17,21 +16,24 @@ from anonto.errors import (
     ChangedFileError,
     DifferentColumnsError,
     FileError,
-    MalformedFileError,
     NoFilesError,
-    UnreadableFileError,
 )
-from anonto.ontology.source import file_sha256, kind_of_path, opened
+from anonto.ontology.source import file_sha256, kind_of_path
+from anonto.table.parquet_files import decoding, sign
 from anonto.table.reading import table_format
 from anonto.table.table import Origin
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping, Sequence
 
     import polars as pl
 
 ROWS_AT_ONCE = 1 << 18
-SAMPLE_ROWS = 10_000
+SAMPLES, SAMPLE_ROWS = 16, 512
+"""What a row takes is told by so many rows at so many places of a table."""
+FEWEST_ROWS = 1 << 6
+"""Of a stretch that is cut smaller as its rows are wide."""
 
 
 class Stretches(Protocol):
@@ -61,8 +63,10 @@ class Stretches(Protocol):
         """About how much a row takes in memory."""
         ...
 
-    def read(self, columns: Sequence[str], n_rows: int = ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
-        """Some columns, from the first row on, in stretches of about so many rows."""
+    def read(
+        self, columns: Sequence[str], n_rows: int = ROWS_AT_ONCE, n_bytes: float = math.inf
+    ) -> Iterator[pl.DataFrame]:
+        """Some columns, from the first row on, in stretches of about so many rows, fewer where so many are too wide."""
         ...
 
     def require_unchanged(self) -> None:
@@ -71,12 +75,15 @@ class Stretches(Protocol):
 
 
 def parquet_files(path: str | os.PathLike[str]) -> list[Path] | None:
-    """The Parquet files of a folder or of a pattern, by name; None for the path of one file."""
+    """The Parquet files of a folder or of a pattern, by name; None for the path of one file.
+
+    In a folder, names that begin with a dot or an underscore are somebody's working files, and left out.
+    """
     text = str(path)
     if glob.has_magic(text) and not Path(text).exists():
         found = [Path(name) for name in glob.glob(text, recursive=True)]  # noqa: PTH207 - patterns may begin at the root
     elif kind_of_path(path) == "folder":
-        found = list(Path(path).glob("*.parquet"))
+        found = [one for one in Path(path).glob("*.parquet") if not one.name.startswith((".", "_"))]
     else:
         return None
     files = sorted((one for one in found if one.is_file()), key=lambda one: (str(one.parent), one.name))
@@ -103,23 +110,51 @@ def open_stretches(
     return CsvStretches(Path(path), delimiter=delimiter, encoding=encoding)
 
 
-def bytes_in_memory(path: Path, n_masked: int) -> int:
-    """About how much memory it takes to mask a file at once, a folder's size left out."""
-    found = table_format(path)
-    if found == "parquet":
-        table = ParquetStretches([path], path.name)
-        return int(table.n_rows * (TIMES_HELD * table.bytes_per_row() + BYTES_PER_CODE * n_masked))
-    from anonto.table.csv_stretches import plain_bytes
+def bytes_in_memory(
+    path: Path, n_masked: int, of_step: float = 0.0, enough: float = math.inf, delimiter: str | None = None
+) -> float:
+    """About how much memory it takes to mask a CSV or Parquet file at once.
 
-    return TIMES_THE_FILE * plain_bytes(path)
+    Args:
+        path: The file.
+        n_masked: How many columns are masked.
+        of_step: What a row takes while the step that needs most is fitted.
+        enough: Where it is clear that it takes more, no more is read.
+        delimiter: What stands between the cells of CSV, if it is none of the usual ones.
+    """
+    of_row = BYTES_PER_CODE * n_masked + of_step
+    if table_format(path) == "parquet":
+        table = ParquetStretches([path], path.name)
+        n_bytes = table.n_rows * of_row
+        for frame in table.read(list(table.schema)) if n_bytes <= enough else ():
+            n_bytes += TIMES_HELD * bytes_of_frame(frame)
+            if n_bytes > enough:
+                break
+        return n_bytes
+    from anonto.table.csv_stretches import BYTES_PER_VIEW, text_size
+
+    size = text_size(path, enough / TIMES_THE_TEXT, delimiter)
+    return TIMES_THE_TEXT * size.n_bytes + size.n_lines * (TIMES_HELD * BYTES_PER_VIEW * size.n_columns + of_row)
 
 
 TIMES_HELD = 2
 """A table is held before and after masking."""
 BYTES_PER_CODE = 16
 """Of a masked cell: before, after, and between."""
-TIMES_THE_FILE = 6
-"""The memory that CSV takes, by the size of the file."""
+TIMES_THE_TEXT = 3
+"""CSV is held as it is stored, in UTF-8, and as the texts of cells."""
+
+
+def bytes_of_frame(frame: pl.DataFrame) -> int:
+    """What the cells take in memory; a text takes 16 bytes, and its characters besides."""
+    import polars as pl
+
+    total = 0
+    for column in frame.iter_columns():
+        total += int(column.estimated_size())
+        if column.dtype in (pl.String, pl.Binary):
+            total += 16 * len(column)
+    return total
 
 
 class ParquetStretches:
@@ -133,14 +168,14 @@ class ParquetStretches:
         self._signs = [sign(one) for one in self.files]
         scans: list[pl.LazyFrame] = []
         for one in self.files:
-            with _in_our_words(one.name):
+            with decoding(one.name):
                 scan = pl.scan_parquet(one, glob=False, hive_partitioning=False)
                 schema = scan.collect_schema()
                 if scans and schema != self.schema:
                     raise DifferentColumnsError(one.name, self.files[0].name)
                 self.schema: Mapping[str, pl.DataType] = schema
                 scans.append(scan)
-        with _in_our_words(name):
+        with decoding(name):
             self._rows = [int(scan.select(pl.len()).collect().item()) for scan in scans]
         self._scans = scans
         self.n_rows = sum(self._rows)
@@ -153,18 +188,28 @@ class ParquetStretches:
         return hashlib.sha256("".join(f"{one.name}\0{file_sha256(one)}\n" for one in self.files).encode()).hexdigest()
 
     def bytes_per_row(self) -> float:
-        """How much a row takes in memory, by the first ones."""
-        with _in_our_words(self.files[0].name):
-            sample = self._scans[0].head(SAMPLE_ROWS).collect()
-        return sample.estimated_size() / max(sample.height, 1)
+        """How much a row takes in memory, by some rows at places all over the files."""
+        n_bytes = n_rows = 0
+        step = max(SAMPLE_ROWS, self.n_rows // SAMPLES)
+        first = 0
+        for file, scan, rows in zip(self.files, self._scans, self._rows, strict=True):
+            for place in range(-first % step, rows, step):
+                with decoding(file.name):
+                    sample = scan.slice(place, SAMPLE_ROWS).collect()
+                n_bytes += bytes_of_frame(sample)
+                n_rows += sample.height
+            first += rows
+        return n_bytes / max(n_rows, 1)
 
-    def read(self, columns: Sequence[str], n_rows: int = ROWS_AT_ONCE) -> Iterator[pl.DataFrame]:
+    def read(
+        self, columns: Sequence[str], n_rows: int = ROWS_AT_ONCE, n_bytes: float = math.inf
+    ) -> Iterator[pl.DataFrame]:
         """Some columns, file by file, in stretches."""
         for file, before, scan, expected in zip(self.files, self._signs, self._scans, self._rows, strict=True):
             seen = 0
             try:
-                with _in_our_words(file.name):
-                    for batch in scan.select(columns).collect_batches(chunk_size=n_rows, maintain_order=True):
+                with decoding(file.name):
+                    for batch in _batches(scan.select(columns), n_rows, n_bytes):
                         seen += batch.height
                         yield batch
             except FileError:
@@ -183,21 +228,27 @@ class ParquetStretches:
             raise ChangedFileError(self.origin.name)
 
 
-@contextmanager
-def _in_our_words(name: str) -> Iterator[None]:
-    """Turn what polars says of a damaged file into a sentence; its own may show cells."""
-    import polars as pl
+def _batches(scan: pl.LazyFrame, n_rows: int, n_bytes: float) -> Iterator[pl.DataFrame]:
+    """The rows in batches; where they turn out to be too wide, from there on in batches of fewer."""
+    seen, is_at_end = 0, False
+    while not is_at_end:
+        rest = scan.slice(seen) if seen else scan
+        is_at_end = True
+        for batch in rest.collect_batches(chunk_size=n_rows, maintain_order=True):
+            seen += batch.height
+            parts = list(_cut(batch, n_bytes))
+            yield from parts
+            fewest = min(part.height for part in parts)
+            if len(parts) > 1 and fewest < n_rows:
+                n_rows, is_at_end = fewest, False
+                break
 
-    try:
-        yield
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise MalformedFileError(name, "Parquet", "it cannot be decoded") from None
-    except OSError as error:
-        raise UnreadableFileError(name, error.strerror or "unknown reason") from None
 
-
-def sign(path: Path) -> tuple[int, int, int]:
-    """What tells that a file was written to or replaced: its size, its time and its number."""
-    with opened(path) as file:
-        found = os.fstat(file.fileno())
-    return found.st_size, found.st_mtime_ns, found.st_ino
+def _cut(frame: pl.DataFrame, n_bytes: float) -> Iterator[pl.DataFrame]:
+    """A frame, or halves of halves of it that are not too large."""
+    if math.isinf(n_bytes) or frame.height <= FEWEST_ROWS or bytes_of_frame(frame) <= n_bytes:
+        yield frame
+        return
+    middle = frame.height // 2
+    yield from _cut(frame[:middle], n_bytes)
+    yield from _cut(frame[middle:], n_bytes)

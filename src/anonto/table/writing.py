@@ -44,18 +44,16 @@ def write_table(table: Table, path: str | os.PathLike[str], *, force: bool = Fal
         force: Whether an existing file is replaced.
     """
     output = Path(path)
-    found = output_format(output)
+    output_format(output)
     with written_beside(output, force=force) as beside:
-        _write(table, found, beside, output.name)
-    _warn_of_lost_labels(table, found, output.name)
+        write_to(beside, table, output.name)
 
 
-def write_parquet_in_parts(parts: Callable[[], Iterator[pl.DataFrame]], path: Path, *, force: bool = False) -> None:
-    """Write stretches of a table to a Parquet file as they are made, without holding all of them."""
-    from anonto.table.parquet_files import sink_parquet
-
-    with written_beside(path, force=force) as beside:
-        sink_parquet(parts, beside, path.name)
+def write_to(beside: Path, table: Table, name: str) -> None:
+    """Write a table to a path whose file will get another name, by which the format goes."""
+    found = output_format(name)
+    _write(table, found, beside, name)
+    _warn_of_lost_labels(table, found, name)
 
 
 def sink_in_parts(
@@ -112,4 +110,4 @@ def _warn_of_lost_labels(table: Table, found: TableFormat, name: str) -> None:
     if labels is None or found == table.origin.format != "sas":
         return
     if n_labelled := len(labels.labelled(table.frame.columns)):
-        warnings.warn(LostLabelsWarning(name, _SPOKEN[found], n_labelled), stacklevel=3)
+        warnings.warn(LostLabelsWarning(name, _SPOKEN[found], n_labelled), stacklevel=4)

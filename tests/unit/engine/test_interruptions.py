@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
+import anonto
 from anonto.engine.workspace import LOCK, PREFIX, workspace
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from anonto.errors import ChangedFileError, SameFileError
+from anonto.table.columns import encode
+from anonto.table.reading import read_table
+from anonto.table.stretches import parquet_files
 
 N_ROWS = 120_000
 START = """
@@ -125,3 +128,88 @@ def test_only_the_folders_of_runs_that_ended_are_removed(tmp_path: Path) -> None
         with workspace(tmp_path / "other.csv"):
             assert own.exists()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_lost_its_lock_is_removed_when_it_is_old(tmp_path: Path) -> None:
+    young, old = tmp_path / f"{PREFIX}young", tmp_path / f"{PREFIX}old"
+    for one in (young, old):
+        one.mkdir()
+        (one / "raw-0").write_bytes(b"codes")
+    an_hour_ago = time.time() - 3600
+    os.utime(old, (an_hour_ago, an_hour_ago))
+    with workspace(tmp_path / "one.csv"):
+        assert young.exists()
+        assert not old.exists()
+
+
+def test_the_lock_goes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[bool] = []
+    real = Path.unlink
+
+    def watched(self: Path, missing_ok: bool = False) -> None:
+        seen.append((self.parent / LOCK).exists())
+        real(self, missing_ok=missing_ok)
+
+    with workspace(tmp_path / "one.csv") as folder:
+        (folder / "raw-0").write_bytes(b"codes")
+        (folder / "raw-1").write_bytes(b"codes")
+        monkeypatch.setattr(Path, "unlink", watched)
+    assert seen[:2] == [True, True]
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_kill_while_saving_leaves_no_seed_that_the_next_run_does_not_remove(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("code\n" + "a\nb\nc\n" * 200, encoding="utf-8")
+    (tmp_path / "plan.toml").write_text('[[steps]]\nmethod = "random-swap"\ncolumns = ["code"]\n')
+    killed = """
+import os, sys
+from pathlib import Path
+import anonto
+Path.replace = lambda *_: os.kill(os.getpid(), 9)
+anonto.mask("table.csv", "plan.toml").save("out.csv")
+"""
+    command = [sys.executable, "-W", "ignore", "-c", killed]
+    assert subprocess.run(command, cwd=tmp_path, check=False).returncode == -signal.SIGKILL
+    left = names(tmp_path) - {"table.csv", "plan.toml"}
+    assert left
+    assert all(name.startswith(".anonto-") for name in left)
+    command[-1] = 'import anonto; anonto.mask("table.csv", "plan.toml").save("out.csv")'
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert names(tmp_path) == {"table.csv", "plan.toml", "out.csv", "out.csv.private.json"}
+
+
+def test_what_is_read_is_never_written_over(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"code": ["a", "b", "c"] * 50})
+    (tmp_path / "visits").mkdir()
+    for year in ("2022", "2023"):
+        frame.write_parquet(tmp_path / "visits" / f"{year}.parquet")
+    plan = {"steps": [{"method": "random-swap", "columns": ["code"]}]}
+    before = (tmp_path / "visits" / "2023.parquet").read_bytes()
+    with pytest.raises(SameFileError):
+        anonto.mask_file(tmp_path / "visits", plan, tmp_path / "visits" / "2023.parquet", force=True)
+    with pytest.raises(SameFileError):
+        anonto.mask_file(
+            tmp_path / "visits", plan, tmp_path / "o.parquet", report=tmp_path / "visits/2022.parquet", force=True
+        )
+    with pytest.raises(SameFileError):
+        anonto.mask_file(tmp_path / "visits", plan, tmp_path / "o.parquet", report=tmp_path / "o.parquet", force=True)
+    assert (tmp_path / "visits" / "2023.parquet").read_bytes() == before
+    assert names(tmp_path) == {"visits"}
+
+
+def test_working_files_in_a_folder_are_no_part_of_its_table(tmp_path: Path) -> None:
+    for name in ("2022", ".anonto-0123456789abcdef", "_temporary"):
+        pl.DataFrame({"code": [name]}).write_parquet(tmp_path / f"{name}.parquet")
+    found = parquet_files(tmp_path)
+    assert found is not None
+    assert [one.name for one in found] == ["2022.parquet"]
+
+
+@pytest.mark.parametrize("n_rows", [300, 200])
+def test_a_parquet_file_that_changes_while_it_is_masked_in_memory_is_refused(tmp_path: Path, n_rows: int) -> None:
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"code": ["a", "b", "c"] * 100, "stays": range(300)}).write_parquet(path)
+    read = read_table(path, apart=["code"])
+    pl.DataFrame({"code": ["x"] * n_rows, "stays": range(n_rows)}).write_parquet(path)
+    with pytest.raises(ChangedFileError):
+        encode(read.column_or_batches("code"))

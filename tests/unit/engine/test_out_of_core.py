@@ -395,6 +395,6 @@ def test_bins_beyond_memory_give_the_same(tmp_path: Path, too_large: TooLarge, m
     from anonto.engine.memory import Room
 
     too_large(100)
-    monkeypatch.setattr(Room, "of_step", property(lambda _: 60_000))
+    monkeypatch.setattr(Room, "of_step", property(lambda _: 100_000))
     source = written(table(1500), tmp_path / "t.parquet")
     assert_same_file(*both_ways(tmp_path, source, plan_for("equi-width-swap", ["age", "pain"])))

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from anonto.errors import ExistingFileError, UnwritableFileError
-from anonto.table.beside import written_beside
+from anonto.table.beside import files_beside, written_beside
 from anonto.table.reading import read_table
 
 ENDLESS_WRITER = """
@@ -58,6 +58,12 @@ def fail_in_the_middle(target: Path, error: type[BaseException]) -> None:
     with written_beside(target) as beside:
         beside.write_text("half")
         raise error
+
+
+def write_together(folder: Path, *names: str) -> None:
+    with files_beside() as files:
+        for name in names:
+            files.add(folder / name).write_text("new")
 
 
 def test_the_file_appears_after_the_block(tmp_path):
@@ -156,8 +162,79 @@ def test_a_kill_at_any_moment_leaves_the_whole_file_or_none(tmp_path, name):
         if target.exists():
             assert read_table(target).frame.height == n_records
             target.unlink()
-    for left in tmp_path.iterdir():
-        assert left.name.startswith(".anonto-")
+    with written_beside(target) as beside:
+        beside.write_text("x")
+    assert names_in(tmp_path) == [name]
+
+
+def test_only_files_that_nobody_holds_are_taken_for_left_over(tmp_path):
+    (tmp_path / ".anonto-0123456789abcdef.private.json").write_text("the seed of a run that was killed")
+    (tmp_path / ".anonto-0123456789abcdef").touch()
+    (tmp_path / ".anonto-notes.txt").touch()
+    with written_beside(tmp_path / "one") as first:
+        with written_beside(tmp_path / "other") as second:
+            assert names_in(tmp_path) == sorted([".anonto-notes.txt", first.name, second.name])
+            second.write_text("2")
+        first.write_text("1")
+    assert names_in(tmp_path) == [".anonto-notes.txt", "one", "other"]
+    assert (tmp_path / "one").read_text() == "1"
+
+
+def test_files_that_belong_together_appear_together(tmp_path):
+    with files_beside() as files:
+        table, record = files.add(tmp_path / "table"), files.add(tmp_path / "record", mode=0o600)
+        table.write_text("t")
+        record.write_text("r")
+        assert not {"table", "record"} & set(names_in(tmp_path))
+    assert names_in(tmp_path) == ["record", "table"]
+    assert stat.S_IMODE((tmp_path / "record").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_files_that_belong_together_stay_away_together(tmp_path, monkeypatch, at):
+    (tmp_path / "record").write_text("old")
+    real, calls = os.fsync, []
+
+    def failing(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == at + 1:
+            raise OSError(errno.EIO, "Input/output error")
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", failing)
+    try:
+        write_together(tmp_path, "table", "record", "report")
+    except UnwritableFileError:
+        assert at < 3
+        assert names_in(tmp_path) == ["record"]
+        assert (tmp_path / "record").read_text() == "old"
+    else:
+        assert at == 3  # of the folder, which some file systems cannot
+        assert names_in(tmp_path) == ["record", "report", "table"]
+
+
+def test_a_move_that_fails_takes_new_files_back(tmp_path, monkeypatch):
+    real = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if target.name == "table":
+            raise OSError(errno.EACCES, "Permission denied")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(UnwritableFileError, match=r"table.*Permission denied"):
+        write_together(tmp_path, "table", "record")
+    assert names_in(tmp_path) == []
+
+
+def test_an_error_is_told_of_the_file_that_it_names(tmp_path):
+    def fail() -> None:
+        with files_beside() as files:
+            files.add(tmp_path / "table")
+            raise OSError(errno.ENOSPC, "No space left on device", str(files.add(tmp_path / "record")))
+
+    with pytest.raises(UnwritableFileError, match="record"):
+        fail()
 
 
 def test_a_read_only_folder_is_one_sentence(tmp_path, monkeypatch):

@@ -1,0 +1,319 @@
+"""A limit to memory is kept: estimates are no smaller than what is measured, and what cannot fit is refused."""
+
+from __future__ import annotations
+
+import gzip
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import hypothesis
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import anonto
+from anonto import run
+from anonto.engine import bins_on_disk, fitting, ordering
+from anonto.engine.fitting import BYTES_PER_RECORD
+from anonto.engine.memory import Room
+from anonto.errors import MoreMemoryError, OneBinWarning, SmallStrataError
+from anonto.plan import plan_of
+from anonto.table.csv_stretches import CsvStretches, text_size
+from anonto.table.stretches import FEWEST_ROWS, TIMES_HELD, ParquetStretches, bytes_in_memory, bytes_of_frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.AnontoWarning")
+
+SEED = 1 << 100
+TooLarge = Callable[..., None]
+Steps = Callable[[int], None]
+
+
+def plan_of_numbers(method: str, *columns: str, **parameters: Any) -> dict[str, Any]:
+    return {
+        "columns": {name: {"kind": "numeric"} for name in columns},
+        "steps": [{"method": method, "columns": list(columns), **parameters}],
+    }
+
+
+@pytest.fixture
+def of_step(monkeypatch: pytest.MonkeyPatch) -> Steps:
+    """Let steps be fitted in so many bytes."""
+    return lambda n_bytes: monkeypatch.setattr(Room, "of_step", property(lambda _: n_bytes))
+
+
+def parquet(frame: pl.DataFrame, path: Path, **options: Any) -> Path:
+    frame.write_parquet(path, **options)
+    return path
+
+
+# ------------------------------------------------------------------------------------------------ estimates
+
+MEASURED = """
+import resource, sys, warnings
+from pathlib import Path
+import anonto
+from anonto.table.stretches import bytes_in_memory
+
+def held():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+warnings.simplefilter("ignore")
+small, large = Path(sys.argv[1]), Path(sys.argv[2])
+plan = {"steps": [{"method": "random-swap", "columns": ["a"]}]}
+before = 0
+for source in (small, large):
+    before = held()
+    anonto.mask(source, plan, seed=1 << 100).save(source.with_name(f"masked{source.suffix}"))
+print(held() - before, bytes_in_memory(large, 1))
+"""
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_masking_at_once_takes_no_more_memory_than_was_estimated(suffix: str, tmp_path: Path) -> None:
+    """Cells of one or two digits take many times their text."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({name: rng.integers(0, 50, 400_000).astype(str) for name in "abcdef"})
+    for name, part in (("small", frame[:1000]), ("large", frame)):
+        path = tmp_path / f"{name}{suffix}"
+        _ = part.write_csv(path) if suffix == ".csv" else part.write_parquet(path)
+    given = [sys.executable, "-c", MEASURED, str(tmp_path / f"small{suffix}"), str(tmp_path / f"large{suffix}")]
+    done = subprocess.run(given, capture_output=True, text=True, check=True)
+    measured, estimated = (float(one) for one in done.stdout.split())
+    assert measured <= 1.2 * estimated
+
+
+def test_a_packed_file_counts_as_what_it_is_when_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"a,b,note\n" + b"1,2,the same words again and again and again\n" * 60_000
+    (tmp_path / "t.csv").write_bytes(text)
+    packed = tmp_path / "t.csv.gz"
+    packed.write_bytes(gzip.compress(text))
+    assert packed.stat().st_size * 50 < len(text)
+    assert bytes_in_memory(packed, 1) == bytes_in_memory(tmp_path / "t.csv", 1) > 3 * len(text)
+    assert CsvStretches(packed).bytes_per_row() > len(text) / 60_001
+    plan = plan_of(plan_of_numbers("random-swap", "a"))
+    monkeypatch.setattr(Room, "for_data", property(lambda _: 8 * len(text)))
+    assert run._fits(packed, plan, 500_000_000)
+    monkeypatch.setattr(Room, "for_data", property(lambda _: 3 * len(text)))
+    assert not run._fits(packed, plan, 500_000_000)
+
+
+def test_text_is_counted_no_further_than_needed_and_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a;b;c\r\n" + b"1;2;3\r\n" * 5)
+    assert text_size(path) == (42, 7, 3)
+    path.write_bytes(b"\n\na^b^c^d\n")
+    assert text_size(path, delimiter="^")[2] == 4
+    path.write_bytes(b"")
+    assert text_size(path) == (0, 1, 1)
+    path.write_bytes(gzip.compress(b"a,b\n" * 1000)[:-9])
+    assert text_size(path).n_columns <= 2
+    path.write_bytes(gzip.compress(bytes(40 << 20)))
+    assert text_size(path, enough=1).n_bytes < 20 << 20
+
+
+def late_notes(n: int = 20_000) -> pl.DataFrame:
+    """Nothing in the first rows, and long texts in the last."""
+    notes = [None if i < n * 3 // 4 else f"{i} " * 300 for i in range(n)]
+    return pl.DataFrame({"a": np.arange(n) % 50, "note": pl.Series(notes, dtype=pl.String)})
+
+
+def test_wide_cells_that_come_late_are_counted(tmp_path: Path) -> None:
+    frame = late_notes()
+    path = parquet(frame, tmp_path / "t.parquet", row_group_size=1000)
+    whole = bytes_of_frame(frame)
+    assert whole > frame["note"].str.len_bytes().sum()
+    assert bytes_in_memory(path, 0) == pytest.approx(TIMES_HELD * whole, rel=0.05)
+    assert ParquetStretches([path], "t").bytes_per_row() == pytest.approx(whole / frame.height, rel=0.5)
+    part = tmp_path / "parts"
+    part.mkdir()
+    files = [parquet(frame[i * 500 : (i + 1) * 500], part / f"{i:02}.parquet") for i in range(40)]
+    assert ParquetStretches(files, "t").bytes_per_row() == pytest.approx(whole / frame.height, rel=0.5)
+
+
+def test_a_table_without_rows_takes_nothing(tmp_path: Path) -> None:
+    path = parquet(late_notes(8)[:0], tmp_path / "t.parquet")
+    assert bytes_in_memory(path, 2, 100.0) == 0
+    assert ParquetStretches([path], "t").bytes_per_row() == 0
+
+
+def test_a_short_text_takes_more_than_its_characters() -> None:
+    assert bytes_of_frame(pl.DataFrame({"a": ["x"] * 1000})) >= 16_000
+    assert bytes_of_frame(pl.DataFrame({"a": np.arange(1000)})) == 8_000
+
+
+def test_what_a_step_takes_is_counted_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n = 10_000
+    path = parquet(pl.DataFrame({"a": np.arange(n), "b": np.arange(n)}), tmp_path / "t.parquet")
+    monkeypatch.setattr(Room, "for_data", property(lambda _: 150 * n))
+    assert run._fits(path, plan_of(plan_of_numbers("random-swap", "a", "b")), 500_000_000)
+    assert not run._fits(path, plan_of(plan_of_numbers("microaggregate", "a", "b", k=3)), 500_000_000)
+
+
+# ------------------------------------------------------------------------------------------------ stretches
+
+
+@hypothesis.settings(max_examples=10, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
+@hypothesis.given(rows=st.sampled_from([64, 1000, 1 << 18]), n_bytes=st.sampled_from([100, 100_000, 1e9]))
+def test_stretches_get_shorter_as_rows_get_wider(
+    rows: int, n_bytes: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    frame = late_notes(4000)
+    path = parquet(frame, tmp_path_factory.mktemp("wide") / "t.parquet", row_group_size=1500)
+    stretches = list(ParquetStretches([path], "t").read(["note", "a"], rows, n_bytes))
+    assert_frame_equal(pl.concat(stretches), frame.select("note", "a"))
+    assert all(bytes_of_frame(one) <= n_bytes or one.height <= FEWEST_ROWS for one in stretches)
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv"])
+def test_rows_that_wait_are_put_in_order_in_the_same_room_however_wide_the_last_are(
+    name: str, tmp_path: Path, too_large: TooLarge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most_bytes = 200_000
+    too_large(100, most_bytes, bytes_of_csv=20_000)
+    seen: list[int] = []
+    buckets = ordering._Runs.buckets
+
+    def watched(runs: Any) -> Any:
+        for bucket in buckets(runs):
+            seen.append(bytes_of_frame(bucket))
+            yield bucket
+
+    monkeypatch.setattr(ordering._Runs, "buckets", watched)
+    frame, source = late_notes(8000), tmp_path / name
+    _ = frame.write_csv(source) if source.suffix == ".csv" else frame.write_parquet(source, row_group_size=500)
+    plan = plan_of_numbers("random-swap", "a")
+    anonto.mask_file(source, plan, tmp_path / f"out-{name}", memory="500MB", seed=SEED)
+    anonto.mask(source, plan, seed=SEED).save(tmp_path / f"at-once-{name}")
+    if source.suffix == ".csv":
+        assert (tmp_path / f"out-{name}").read_bytes() == (tmp_path / f"at-once-{name}").read_bytes()
+    else:
+        assert_frame_equal(pl.read_parquet(tmp_path / f"out-{name}"), pl.read_parquet(tmp_path / f"at-once-{name}"))
+    assert len(seen) > 10
+    assert max(seen) < 2 * most_bytes / ordering.PIECES
+
+
+# ------------------------------------------------------------------------------------------------ steps
+
+
+def refused(folder: Path, source: Path, plan: dict[str, Any], error: type[Exception]) -> str:
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(error) as found:
+        anonto.mask_file(source, plan, folder / "out.parquet", memory="500MB", seed=SEED)
+    assert sorted(path.name for path in folder.iterdir()) == before
+    return str(found.value)
+
+
+def test_a_bin_that_cannot_fit_is_refused(tmp_path: Path, too_large: TooLarge, of_step: Steps) -> None:
+    too_large(500)
+    numbers = np.where(np.arange(4000) % 10 < 6, 7, np.arange(4000) % 97)
+    source = parquet(pl.DataFrame({"a": numbers}), tmp_path / "t.parquet")
+    of_step(100 * BYTES_PER_RECORD + 4000 * 40 // 2)
+    said = refused(tmp_path, source, plan_of_numbers("equi-width-swap", "a", width=1.0), MoreMemoryError)
+    assert "bins of 2,4" in said
+    of_step(100 * BYTES_PER_RECORD + 4000 * 40 * 4 // 5)
+    plan = plan_of_numbers("equi-width-swap", "a", width=1.0)
+    anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
+    anonto.mask(source, plan, seed=SEED).save(tmp_path / "at-once.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
+
+
+def test_what_becomes_of_records_must_fit_too(tmp_path: Path, too_large: TooLarge, of_step: Steps) -> None:
+    """Each of few records with many rows exchanges them with all others of its bin."""
+    too_large(5000)
+    numbers = np.arange(100_000) % 2000
+    source = parquet(pl.DataFrame({"a": numbers}), tmp_path / "t.parquet")
+    plan = plan_of_numbers("equi-width-swap", "a", bins=20)
+    of_step(2000 * BYTES_PER_RECORD + 15_000 * 40)
+    assert "becomes" in refused(tmp_path, source, plan, MoreMemoryError)
+
+
+@pytest.mark.parametrize(("n_values", "other_way"), [(4, "equi_width_dealt"), (50, "equi_width_in_parts")])
+def test_few_flows_are_kept_and_many_are_dealt_out_with_the_same_outcome(
+    n_values: int,
+    other_way: str,
+    tmp_path: Path,
+    too_large: TooLarge,
+    of_step: Steps,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    too_large(3000)
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({name: rng.integers(0, n_values, 40_000) for name in "ab"})
+    source = parquet(frame, tmp_path / "t.parquet")
+    plan = plan_of_numbers("equi-width-swap", "a", "b", bins=[9, 3])
+    at_once = anonto.mask(source, plan, seed=SEED)
+    of_step(n_values**2 * BYTES_PER_RECORD + 40_000 * 8 + 8000 * 40)
+    monkeypatch.setattr(bins_on_disk.BinsOnDisk, "masker", None)
+    monkeypatch.setattr(fitting, other_way, None)
+    evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
+    at_once.save(tmp_path / "at-once.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
+    assert evidence["steps"][0] == at_once.evidence["steps"][0]
+
+
+def test_a_block_that_cannot_be_made_small_enough_is_refused(
+    tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
+    too_large(500)
+    rng = np.random.default_rng(0)
+    source = parquet(pl.DataFrame({"a": rng.integers(0, 50, 4000)}), tmp_path / "t.parquet")
+    of_step(50 * BYTES_PER_RECORD + 2000 * 144)
+    assert "a block of" in refused(tmp_path, source, plan_of_numbers("equi-depth-swap", "a", k=30), MoreMemoryError)
+    one = np.where(np.arange(4000) % 10 < 8, 7, np.arange(4000) % 50)
+    source = parquet(pl.DataFrame({"a": one}), tmp_path / "t.parquet")
+    assert "a block of 4,000" in refused(tmp_path, source, plan_of_numbers("microaggregate", "a", k=2), MoreMemoryError)
+    of_step(50 * BYTES_PER_RECORD + 1)
+    refused(tmp_path, source, plan_of_numbers("group-swap", "a", k=2), MoreMemoryError)
+
+
+def test_blocks_name_the_limit_they_were_cut_for(tmp_path: Path, too_large: TooLarge, of_step: Steps) -> None:
+    too_large(500)
+    source = parquet(pl.DataFrame({"a": np.arange(4000) % 50}), tmp_path / "t.parquet")
+    plan = plan_of_numbers("equi-depth-swap", "a", k=2)
+    options: dict[str, Any] = {"memory": "500MB", "seed": SEED, "force": True}
+    step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options)["steps"][0]
+    assert "blocks" not in step
+    assert "memory_bytes" not in step
+    of_step(50 * BYTES_PER_RECORD + 2000 * 144)
+    step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options)["steps"][0]
+    assert step["blocks"] > 1
+    assert step["memory_bytes"] == 500_000_000
+
+
+@pytest.mark.parametrize(("method", "k"), [("equi-depth-swap", 2), ("microaggregate", 3)])
+def test_a_pattern_of_missing_cells_that_few_have_is_refused_in_blocks_as_at_once(
+    method: str, k: int, tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
+    too_large(500)
+    of_step(1000 * BYTES_PER_RECORD)
+    frame = pl.DataFrame({"a": np.arange(4000) % 30, "b": np.arange(4000) % 20})
+    alone = frame.with_columns(pl.when(pl.int_range(pl.len()) != 17).then("b").alias("b"))
+    source = parquet(alone, tmp_path / "t.parquet")
+    plan = plan_of_numbers(method, "a", "b", k=k)
+    with pytest.raises(SmallStrataError) as at_once:
+        anonto.mask(source, plan, seed=SEED)
+    assert refused(tmp_path, source, plan, SmallStrataError) == str(at_once.value)
+
+
+def test_a_block_of_few_records_that_lack_the_same_cells_is_no_single_bin(
+    tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
+    too_large(500)
+    of_step(2500 * BYTES_PER_RECORD)
+    frame = pl.DataFrame({"a": np.arange(4000) % 30, "b": np.arange(4000) % 20})
+    few = frame.with_columns(pl.when(pl.int_range(pl.len()) >= 4).then("b").alias("b"))
+    source = parquet(few, tmp_path / "t.parquet")
+    plan = plan_of_numbers("equi-depth-swap", "a", "b", k=5)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
+    assert evidence["steps"][0]["smallest_block"] == 4
+    assert not [one for one in told if issubclass(one.category, OneBinWarning)]

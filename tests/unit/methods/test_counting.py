@@ -1,0 +1,117 @@
+"""What is counted in parts, in tables or by sorting is the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from anonto.methods import bin_kernels, flows
+from anonto.methods.flows import counted_pairs, flows_of_rows
+from anonto.methods.row_masking import moves_between
+from anonto.table import columns, records
+from anonto.table.columns import encode
+from anonto.table.records import distinct_records, distinct_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def as_codes(values: list[int]) -> NDArray[np.int32]:
+    return np.array(values, dtype=np.int32)
+
+
+@given(st.lists(st.tuples(st.integers(-1, 6), st.integers(0, 9)), max_size=60), st.booleans())
+def test_pairs_are_counted_as_by_hand(pairs: list[tuple[int, int]], sorting: bool) -> None:
+    left, right = as_codes([one for one, _ in pairs]), as_codes([other for _, other in pairs])
+    with pytest.MonkeyPatch.context() as patch:
+        if sorting:
+            patch.setattr(flows, "FEW_PAIRS", -(10**6))
+            patch.setattr(flows, "PAIRS_AT_ONCE", 7)
+        keys, amounts = counted_pairs(left, right, 1000 if sorting else 10, 1000 if sorting else 7)
+    n_right = 1000 if sorting else 10
+    expected: dict[int, int] = {}
+    for one, other in pairs:
+        if one >= 0:
+            expected[one * n_right + other] = expected.get(one * n_right + other, 0) + 1
+    assert dict(zip(keys.tolist(), amounts.tolist(), strict=True)) == expected
+    assert keys.tolist() == sorted(expected)
+
+
+@given(st.lists(st.integers(0, 4), max_size=50), st.randoms(use_true_random=False))
+def test_flows_of_rows_are_the_same_from_a_table_of_pairs(rows: list[int], random: object) -> None:
+    members = as_codes(rows)
+    taken = members.copy()
+    random.shuffle(taken)  # type: ignore[attr-defined]
+    counts = np.bincount(members, minlength=5) + np.array([0, 1, 0, 2, 0])
+    offsets, targets, ends = bin_kernels.flows_of_rows(members, taken, counts)
+    found = flows_of_rows(members, taken, counts)
+    assert found.offsets.tolist() == offsets.tolist()
+    assert found.targets.tolist() == targets.tolist()
+    assert found.ends.tolist() == ends.tolist()
+
+
+@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 4)), max_size=50))
+def test_moves_are_those_of_the_cells_that_had_a_value(cells: list[tuple[int, int]]) -> None:
+    before, after = as_codes([a for a, _ in cells]), as_codes([max(b, 0) if a >= 0 else -1 for a, b in cells])
+    moves = moves_between(before, after)
+    found = zip(moves.sources.tolist(), moves.targets.tolist(), moves.amounts.tolist(), strict=True)
+    expected: dict[tuple[int, int], int] = {}
+    for one, other in zip(before.tolist(), after.tolist(), strict=True):
+        if one >= 0:
+            expected[one, other] = expected.get((one, other), 0) + 1
+    assert sorted(found) == sorted((a, b, n) for (a, b), n in expected.items())
+
+
+@given(st.integers(1, 3), st.data(), st.sampled_from([3, 1 << 19]), st.sampled_from([0, 1 << 24]))
+def test_distinct_rows_are_those_of_numpy(n_columns: int, data: st.DataObject, at_once: int, dense: int) -> None:
+    n_rows = data.draw(st.integers(0, 30))
+    table = np.array(
+        data.draw(
+            st.lists(
+                st.lists(st.integers(-1, 4), min_size=n_rows, max_size=n_rows), min_size=n_columns, max_size=n_columns
+            )
+        ),
+        dtype=np.int32,
+    ).reshape(n_columns, n_rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "ROWS_AT_ONCE", at_once)
+        patch.setattr(records, "DENSE_COMBINATIONS", dense)
+        codes, number = distinct_rows(list(table))
+        found, _ = distinct_records(["x"] * n_columns, [], list(table))
+    if n_rows:
+        unique, inverse, counts = np.unique(table.T, axis=0, return_inverse=True, return_counts=True)
+        assert codes.tolist() == unique.tolist()
+        assert number.tolist() == inverse.ravel().tolist()
+        assert found.counts.tolist() == counts.tolist()
+    else:
+        assert codes.shape == (0, n_columns)
+        assert found.counts.size == 0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low", "high"),
+    [
+        (pl.Int8, -128, 127), (pl.UInt8, 0, 255), (pl.Int32, -(10**9), 10**9), (pl.Int64, -(2**63), 2**63 - 1),
+        (pl.UInt64, 0, 2**64 - 1), (pl.UInt64, 2**63, 2**63 + 50), (pl.Int128, -(2**100), 2**100),
+    ],
+)  # fmt: skip
+@given(data=st.data(), missing=st.booleans())
+def test_whole_numbers_are_encoded_as_their_texts(
+    dtype: pl.DataType, low: int, high: int, data: st.DataObject, missing: bool
+) -> None:
+    cells = st.integers(low, high) | st.integers(low, min(low + 20, high))
+    values = data.draw(st.lists(cells | st.none() if missing else cells, max_size=40))
+    series = pl.Series(values, dtype=dtype, strict=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(columns, "FIRST_LOOK", 0)
+        patch.setattr(columns, "TEXTS_AT_ONCE", 7)
+        patch.setattr(columns, "FEW_NUMBERS", data.draw(st.sampled_from([0, 1000])))
+        found = encode(series)
+    expected = encode(pl.Series([None if one is None else str(one) for one in values], dtype=pl.String))
+    assert found.values == expected.values
+    assert found.codes.tolist() == expected.codes.tolist()
