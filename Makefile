@@ -14,7 +14,7 @@ WORKERS ?= auto
 demo: $(VENV)/.icd $(VENV)/.warm
 	$(BIN)/anonto demo --force
 
-test: system lint docs
+test: system lint docs $(VENV)/.compiled
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
 
 # A browser for the tests of pages, a Java runtime for those on a cluster: from Debian's packages when we may.
@@ -74,4 +74,9 @@ $(VENV)/.%: pyproject.toml $(VENV)/.made
 # Part of the installation: what is compiled once is kept beside the program.
 $(VENV)/.warm: $(VENV)/.icd
 	$(BIN)/anonto warm-up --demo-only
+	@touch $@
+
+# Once for all tests, which otherwise wait for each other's compilation.
+$(VENV)/.compiled: $(VENV)/.dev
+	$(BIN)/anonto warm-up
 	@touch $@

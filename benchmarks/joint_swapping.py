@@ -123,14 +123,14 @@ def _against_every_record(*, quick: bool) -> Finding:
     n = 20_000 if quick else 100_000
     records = _two_nominal(n)
     n_references = swapped(records)
-    sides = {"anonto": partial(swapped, records), "every record": partial(_looks, records, n_references)}
+    sides = {"anonto": partial(swapped, records), "every record": partial(looks, records, n_references)}
     timings = interleaved(sides, 3)
     ours, plain = timings["anonto"].median, timings["every record"].median
     note = f"{n:,} rows, {n_references:,} references, {ours:.2f} s against {plain:.2f} s"
     return at_most("against numpy's look at every distinct record for each reference", ours / plain, 1, note=note)
 
 
-def _looks(records: Records, n_references: int) -> int:
+def looks(records: Records, n_references: int) -> int:
     """For as many references the k nearest and the farthest of all distinct records.
 
     Nothing is exchanged here, so this is less than the whole work.

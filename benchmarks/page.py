@@ -33,7 +33,7 @@ def write_page(folder: Path, subjects: Sequence[str], page: Path) -> None:
             charts.mkdir(exist_ok=True)
             file = charts / f"{name}-{number + 1}.svg"
             _draw(curves, file)
-            parts.append(f"![{curves['name']}: seconds against records](charts/{file.name})\n")
+            parts.append(f"![{curves['name']}: seconds against {curves.get('unit', 'records')}](charts/{file.name})\n")
     page.write_text("\n".join(parts), encoding="utf-8")
 
 
@@ -121,7 +121,7 @@ def _draw(curves: Mapping[str, Any], path: Path) -> None:
             color=colour,
             label=side,
         )
-    axes.set(xscale="log", yscale="log", xlabel="records", ylabel="seconds", title=curves["name"])
+    axes.set(xscale="log", yscale="log", xlabel=curves.get("unit", "records"), ylabel="seconds", title=curves["name"])
     axes.grid(visible=True, which="major", color="#dee2e6", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8)

@@ -6,16 +6,15 @@ A peer is asked for the next size only while its last one took less than a limit
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -27,73 +26,18 @@ from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import encode
 from anonto.table.records import distinct_records, distinct_rows
 from benchmarks.generated import dependent_codes, generated_taxonomy, some_concepts
-from benchmarks.measuring import ROOT, Finding, exponents, timed
+from benchmarks.measuring import ROOT
+from benchmarks.racing import REPEATS, Race, own, sizes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LIMIT = 10.0
-"""Seconds after which a side is asked for no larger table."""
-REPEATS = 3
+    from benchmarks.measuring import Finding
+    from benchmarks.racing import Side
+
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
 PROGRAMS = Path(__file__).with_name("peer_programs.py")
-
-Side = Callable[[int], float | None]
-"""The median seconds for a number of records; None where the side is not installed."""
-
-
-@dataclass(slots=True)
-class Race:
-    """One capability: who takes part, and the times by records."""
-
-    name: str
-    sides: Mapping[str, Side]
-    sizes: tuple[int, ...]
-    seconds: dict[str, dict[int, float]] = field(default_factory=dict)
-
-    def run(self) -> Race:
-        """All sides at every size, the sides in turns, until each is too slow."""
-        for n in self.sizes:
-            for side, take in self.sides.items():
-                before = self.seconds.get(side, {})
-                if (before and max(before.values()) > LIMIT) or (n != self.sizes[0] and not before):
-                    continue
-                taken = take(n)
-                if taken is not None:
-                    self.seconds.setdefault(side, {})[n] = taken
-        return self
-
-    def findings(self) -> list[Finding]:
-        """Our time against each peer's, at the largest size both took."""
-        ours = self.seconds["anonto"]
-        out = [Finding(f"{self.name}: anonto", ours[max(ours)], "s", note=_told(ours), facts={"curves": self.plain()})]
-        for side in self.sides:
-            if side == "anonto":
-                continue
-            if side not in self.seconds:
-                out.append(Finding(f"… {side}", float("nan"), "×", note="not installed"))
-                continue
-            theirs = self.seconds[side]
-            n = max(set(theirs) & set(ours))
-            out.append(
-                Finding(f"… {side} ÷ anonto", theirs[n] / ours[n], "×", note=f"at {n:,} records; {_told(theirs)}")
-            )
-        return out
-
-    def plain(self) -> dict[str, Any]:
-        """For the chart."""
-        return {
-            "name": self.name,
-            "seconds": {side: {str(n): s for n, s in times.items()} for side, times in self.seconds.items()},
-        }
-
-
-def _told(times: Mapping[int, float]) -> str:
-    sizes = sorted(times)
-    text = f"{times[sizes[-1]]:.3g} s at {sizes[-1]:,}"
-    if len(sizes) > 1:
-        text += f", growth {exponents(sizes[-2:], [times[n] for n in sizes[-2:]])[0]:.2f}"
-    return text
+LIBRARIES = ("anjana", "anonypy", "dcor", "microagg1d", "pycanon")
 
 
 def run(*, quick: bool) -> list[Finding]:
@@ -106,15 +50,22 @@ def run(*, quick: bool) -> list[Finding]:
         return [finding for race in races for finding in race.run().findings()]
 
 
-def _sizes(first: int, last: int, *, quick: bool) -> tuple[int, ...]:
-    """Sizes that double; the first two of them for a quick run."""
-    doublings = int(np.log2(last / first)) + 1
-    return tuple(first << step for step in range(2 if quick else doublings))
-
-
-def _own(run: Callable[[], object]) -> float:
-    run()
-    return median(timed(run) for _ in range(REPEATS))
+def versions() -> dict[str, str]:
+    """The versions of the peers that are installed apart from us."""
+    found: dict[str, str] = {}
+    if PEERS.exists():
+        asked = f"from importlib.metadata import version; print([version(one) for one in {LIBRARIES!r}])"
+        done = subprocess.run([str(PEERS), "-c", asked], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            found |= dict(zip(LIBRARIES, ast.literal_eval(done.stdout), strict=True))
+    program = shutil.which("Rscript")
+    if program is not None:
+        done = subprocess.run(
+            [program, "-e", 'cat(as.character(packageVersion("energy")))'], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
+            found["energy"] = done.stdout.strip()
+    return found
 
 
 def _peer(name: str, path: Path) -> float | None:
@@ -154,7 +105,7 @@ def _dependence(folder: Path, *, quick: bool) -> Race:
     def ours(n: int) -> float:
         a, b = dependent_codes(n, 100, 50)
         first, second = (pl.Series(np.array(of)[codes]) for of, codes in zip(values, (a, b), strict=True))
-        return _own(lambda: stats.distance_correlation(first, second, taxonomies[0], taxonomies[1]))
+        return own(lambda: stats.distance_correlation(first, second, taxonomies[0], taxonomies[1]))
 
     def energy(n: int) -> float | None:
         program = shutil.which("Rscript")
@@ -164,7 +115,7 @@ def _dependence(folder: Path, *, quick: bool) -> Race:
         return _asked([program, str(Path(__file__).with_name("energy.R")), beside, str(REPEATS)])
 
     sides = {"anonto": ours, "dcor": lambda n: _peer("dcor", given(n)), "energy (R)": energy}
-    return Race("distance correlation of texts", sides, _sizes(500, 4_096_000, quick=quick))
+    return Race("distance correlation of texts", sides, sizes(500, 4_096_000, quick=quick))
 
 
 # ------------------------------------------------------------------------------------------------ microaggregation
@@ -180,7 +131,7 @@ def _one_column(folder: Path, *, quick: bool) -> Race:
         distinct, codes = np.unique(numbers(n), return_inverse=True)
         attribute = NumericAttribute(distinct, np.bincount(codes))
         records, _ = distinct_records(["x"], [attribute], [codes.astype(np.int32)])
-        return _own(lambda: Microaggregate(k=10).fit(records, np.random.default_rng(1)))
+        return own(lambda: Microaggregate(k=10).fit(records, np.random.default_rng(1)))
 
     def theirs(n: int) -> float | None:
         path = folder / f"numbers{n}.npz"
@@ -189,10 +140,10 @@ def _one_column(folder: Path, *, quick: bool) -> Race:
 
     def sorting(n: int) -> float:
         given = numbers(n)
-        return _own(lambda: np.sort(given))
+        return own(lambda: np.sort(given))
 
     sides = {"anonto": ours, "microagg1d": theirs, "numpy.sort": sorting}
-    return Race("microaggregation of one column of numbers", sides, _sizes(1_000, 512_000, quick=quick))
+    return Race("microaggregation of one column of numbers", sides, sizes(1_000, 512_000, quick=quick))
 
 
 # ------------------------------------------------------------------------------------------------ classes
@@ -222,7 +173,7 @@ def _classes(folder: Path, *, quick: bool) -> Race:
             _, record_of = distinct_rows(codes)
             return int(np.bincount(record_of).min())
 
-        return _own(k)
+        return own(k)
 
     def theirs(n: int) -> float | None:
         path = folder / f"classes{n}.csv"
@@ -231,10 +182,10 @@ def _classes(folder: Path, *, quick: bool) -> Race:
 
     def grouping(n: int) -> float:
         table = _table(n)
-        return _own(lambda: table.group_by(table.columns).len().min())
+        return own(lambda: table.group_by(table.columns).len().min())
 
     sides = {"anonto": ours, "pycanon": theirs, "polars group_by": grouping}
-    return Race("the k of a table", sides, _sizes(1_000, 4_096_000, quick=quick))
+    return Race("the k of a table", sides, sizes(1_000, 4_096_000, quick=quick))
 
 
 def _equal_records(folder: Path, *, quick: bool) -> Race:
@@ -246,7 +197,7 @@ def _equal_records(folder: Path, *, quick: bool) -> Race:
 
     def ours(n: int) -> float:
         table = _table(n)
-        return _own(lambda: anonto.mask(table, plan, seed=1 << 100).table)
+        return own(lambda: anonto.mask(table, plan, seed=1 << 100).table)
 
     def peer(name: str) -> Side:
         def take(n: int) -> float | None:
@@ -257,7 +208,7 @@ def _equal_records(folder: Path, *, quick: bool) -> Race:
         return take
 
     sides = {"anonto": ours, "anonypy": peer("anonypy"), "anjana": peer("anjana")}
-    return Race("a table in which ten records are equal", sides, _sizes(1_000, 128_000, quick=quick))
+    return Race("a table in which ten records are equal", sides, sizes(1_000, 128_000, quick=quick))
 
 
 # ------------------------------------------------------------------------------------------------ physical limits
@@ -275,22 +226,22 @@ def _file(folder: Path, *, quick: bool) -> Race:
 
     def ours(n: int) -> float:
         path = written(n)
-        return _own(lambda: anonto.mask(path, plan, seed=1 << 100).save(folder / "masked.parquet"))
+        return own(lambda: anonto.mask(path, plan, seed=1 << 100).save(folder / "masked.parquet"))
 
     def reading(n: int) -> float:
         path = written(n)
-        return _own(lambda: pl.read_parquet(path).write_parquet(folder / "copied.parquet"))
+        return own(lambda: pl.read_parquet(path).write_parquet(folder / "copied.parquet"))
 
     def codes(n: int) -> NDArray[np.int32]:
         return encode(_table(n)["dx"]).codes
 
     def sorting(n: int) -> float:
         given = codes(n)
-        return _own(lambda: np.sort(given, kind="stable"))
+        return own(lambda: np.sort(given, kind="stable"))
 
     def copying(n: int) -> float:
         given = codes(n)
-        return _own(given.copy)
+        return own(given.copy)
 
     sides = {
         "anonto": ours,
@@ -298,4 +249,4 @@ def _file(folder: Path, *, quick: bool) -> Race:
         "numpy.sort of the codes": sorting,
         "memory copy of the codes": copying,
     }
-    return Race("rank swapping from file to file", sides, _sizes(250_000, 16_000_000, quick=quick))
+    return Race("rank swapping from file to file", sides, sizes(250_000, 16_000_000, quick=quick))
