@@ -6,11 +6,12 @@ down: in the order of a column that numbers its rows, or as it comes.
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 import tempfile
 import weakref
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.engine.spark import jobs, require_spark
 from anonto.engine.spark_collect import collected
-from anonto.engine.spark_files import Storage, local_path, write_parquet
+from anonto.engine.spark_files import Storage, local_path, own_prefix, write_parquet
 from anonto.engine.spark_profile import profile_on_cluster
 from anonto.engine.spark_rows import has_row_numbers, quoted
 from anonto.engine.spark_table import SparkTable, put_parts_in_order, write_shuffled
@@ -29,13 +30,14 @@ from anonto.errors import (
     MissingColumnError,
     NoScratchError,
     OnlyParquetError,
+    OrderNotKeptError,
     PrivatePlaceError,
     RowIdError,
 )
 from anonto.ontology.source import file_sha256
 from anonto.release import Outcome, write_record
 from anonto.rng import Seed, row_order
-from anonto.table.beside import written_beside
+from anonto.table.beside import files_beside, written_beside
 from anonto.table.description import ColumnDescription
 from anonto.table.table import Origin
 
@@ -74,20 +76,25 @@ def taken(frame: Any, row_id: str | None) -> Taken:
     repeated = sorted({name for name in frame.columns if frame.columns.count(name) > 1})
     if repeated:
         raise DuplicateColumnError(repeated)
+    session = frame.sparkSession
+    scratch = _scratch(session)
+    if scratch is not None:
+        Storage(session).clear_left_over(scratch)
     if row_id is None and has_row_numbers(frame):
         return Taken(SparkTable.of(frame), None)
-    session = frame.sparkSession
     if row_id is not None:
         _require_row_id(frame, row_id)
         frame = frame.orderBy(quoted(row_id))
-    folder = _scratch_folder(session)
-    with jobs(session, "Writing a DataFrame down, to number its rows"):
-        try:
+    if scratch is None:
+        raise NoScratchError
+    folder = _new_folder(session, scratch)
+    try:
+        with jobs(session, "Writing a DataFrame down, to number its rows"):
             write_parquet(frame, folder)
-        except BaseException:
-            _forget(session, folder)
-            raise
-    return Taken(SparkTable.of(session.read.schema(frame.schema).parquet(folder)), folder)
+        return Taken(SparkTable.of(session.read.schema(frame.schema).parquet(folder)), folder)
+    except BaseException:
+        _forget(session, folder)
+        raise
 
 
 def profile_frame(frame: Any, plan: Plan) -> dict[str, Any]:
@@ -141,23 +148,38 @@ def _require_row_id(frame: Any, row_id: str) -> None:
         raise RowIdError(row_id, f"{n_rows:,} rows have {n_distinct:,} different ones")
 
 
-def _scratch_folder(session: Any) -> str:
-    """A new folder that all workers reach: where checkpoints go, or one of this machine if it does all the work."""
+_OF_A_SESSION = re.compile(r"/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/?$")
+"""How Spark names the folder of a session in the one for checkpoints; that of a killed one is not found any more."""
+_OF_THIS_MACHINE = "file:"
+
+
+def _scratch(session: Any) -> str | None:
+    """A folder that all workers reach: where checkpoints go, or one of this machine if it does all the work."""
     checkpoints = session.sparkContext.getCheckpointDir()
     if checkpoints is not None:
-        return f"{checkpoints.rstrip('/')}/anonto-{secrets.token_hex(8)}.parquet"
+        return _OF_A_SESSION.sub("/", str(checkpoints))
     if session.sparkContext.master.startswith("local"):
-        return str(Path(tempfile.mkdtemp(prefix="anonto-")) / "table.parquet")
-    raise NoScratchError
+        return f"{_OF_THIS_MACHINE}{tempfile.gettempdir()}"
+    return None
+
+
+def _new_folder(session: Any, scratch: str) -> str:
+    """A name for a table in a scratch folder; in that of the system it is inside a folder of the owner alone."""
+    if session.sparkContext.getCheckpointDir() is None:
+        return f"{_OF_THIS_MACHINE}{tempfile.mkdtemp(prefix=own_prefix())}/table.parquet"
+    return f"{scratch.rstrip('/')}/{own_prefix()}{secrets.token_hex(8)}.parquet"
 
 
 def _forget(session: Any, folder: str) -> None:
-    """Remove what a DataFrame was written down to."""
+    """Remove what a DataFrame was written down to, also where its session has ended."""
     with suppress(Exception):
         Storage(session).delete(folder)
-    parent = Path(folder).parent
-    if parent.parent == Path(tempfile.gettempdir()) and parent.name.startswith("anonto-"):
-        shutil.rmtree(parent, ignore_errors=True)
+    if not folder.startswith(_OF_THIS_MACHINE):
+        return
+    here = Path(folder.removeprefix(_OF_THIS_MACHINE))
+    own = here if here.name.startswith(own_prefix()) else here.parent
+    if own.name.startswith(own_prefix()):
+        shutil.rmtree(own, ignore_errors=True)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -207,16 +229,23 @@ class ClusterRelease:
         if not target.rstrip("/").endswith(".parquet"):
             raise OnlyParquetError(target)
         session = self.rows.table.session
-        with ExitStack() as in_place:
+        with files_beside() as files:
+            report_file = private_file = None
             if report is not None:
-                beside = in_place.enter_context(written_beside(Path(report), force=force))
-                beside.write_text(self._report(), encoding="utf-8")
+                report_file = files.add(Path(report), force=force)
             if private is not False:
                 record = _record_beside(session, target) if private is True else Path(private)
-                self._write_record(in_place.enter_context(written_beside(record, force=force, mode=0o600)))
-            in_place.enter_context(jobs(session, "Putting the masked table in place"))
-            with Storage(session).written_beside(target, force=force) as folder:
+                private_file = files.add(record, force=force, mode=0o600)
+            with (
+                jobs(session, "Putting the masked table in place"),
+                Storage(session).written_beside(target, force=force) as folder,
+            ):
                 self._write(folder, keep_order=keep_order)
+                if report_file is not None:
+                    report_file.write_text(self._report(), encoding="utf-8")
+                if private_file is not None:
+                    self._write_record(private_file)
+                files.sync()
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the seed and the name of the input to a file that only its owner can read."""
@@ -233,6 +262,8 @@ class ClusterRelease:
 
     def _write(self, folder: str, *, keep_order: bool) -> None:
         table, n_records = self.rows.table, self.rows.n_records
+        if keep_order and not self.rows.keeps_order:
+            raise OrderNotKeptError
         with jobs(table.session, "Masking the rows"), table.own_splits():
             if keep_order:
                 write_parquet(self.rows.frame(self.identifiers, None), folder)

@@ -47,3 +47,21 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     assert killer.seen is not None, "the job was over before a worker could be killed"
     there = pl.concat([pl.read_parquet(one) for one in sorted((tmp_path / "there.parquet").glob("*.parquet"))])
     assert there.equals(pl.read_parquet(tmp_path / "here.parquet"))
+
+
+def test_a_worker_killed_while_values_are_counted_changes_nothing(
+    cluster: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, at_once = N // 20, 1 << 12
+    monkeypatch.setattr(spark_table, "ROWS_OF_A_TASK", at_once)
+    monkeypatch.setattr(spark_table, "SMALLEST_SPLIT", 1 << 14)
+    visits(n).write_parquet(tmp_path / "in.parquet", row_group_size=at_once)
+    plan = {"steps": [{"method": "random-swap", "columns": ["dx", "procedure"]}]}
+    here = anonto.mask(tmp_path / "in.parquet", plan, seed=SEED)
+    with cluster.killer(spark) as killer:
+        there = anonto.mask(spark.read.parquet(str(tmp_path / "in.parquet")), plan, seed=SEED)
+    cluster.add_workers(2 - cluster.n_living)
+    assert killer.seen is not None, "the job was over before a worker could be killed"
+    assert there.evidence == here.evidence
+    masked = pl.DataFrame(pl.from_arrow(there.table.toArrow())).sort("row")
+    assert masked.equals(here.table)

@@ -123,7 +123,7 @@ def test_a_master_that_does_not_answer_is_told_in_one_sentence(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--memory", "2GB"], "--memory is for work on this machine"),
+        (["--memory", "2MB"], "'2MB' is no limit to memory"),
         (["--output", "out.csv"], "'out.csv' is none by its ending"),
         (["--output", "hdfs://far/out.parquet"], "no folder of this machine"),
     ],

@@ -99,8 +99,10 @@ def mask_on_cluster(
     private: Path | None,
     report: Path | None,
     force: bool,
+    memory: str | None = None,
 ) -> dict[str, Any]:
     """Mask Parquet files on a cluster; the evidence."""
+    from anonto.engine.memory import memory_of
     from anonto.errors import OnlyParquetError, PrivatePlaceError
     from anonto.plan import plan_of
     from anonto.run import mask
@@ -110,8 +112,9 @@ def mask_on_cluster(
         raise OnlyParquetError(address(output))
     if private is None and not is_here(output):
         raise PrivatePlaceError(address(output))
+    limit = None if memory is None else memory_of(memory)
     with working("Masking the table on the cluster"), opened_tables(Engine.SPARK, master, table) as (frame,):
-        release = mask(frame, chosen, seed=seed)
+        release = mask(frame, chosen, seed=seed, memory=limit)
         release.save(
             address(output),
             keep_order=keep_order,

@@ -38,7 +38,8 @@ def mask(
             "--memory",
             help="How much memory may be used, as 2GB; a CSV or Parquet table that does not fit is masked in two "
             "passes. What waits is kept in a folder beside the output that only you can read: with shuffled rows it "
-            "may take as much disk as the rows in memory. The output is the same.",
+            "may take as much disk as the rows in memory. The output is the same, unless groups have to be formed in "
+            "blocks. On a cluster it is the memory of the driver that fits the methods.",
         ),
     ] = None,
     engine: EngineOption = Engine.LOCAL,
@@ -50,14 +51,10 @@ def mask(
 
     Example: `anonto mask discharges.csv --plan plan.toml --output masked.csv --report report.html`
     """
-    from anonto.errors import NotForClustersError
-
     record = private or Path(f"{output}.private.json")
     require_engine(engine, master)
     _require_free(table, plan, [output, record, *([report] if report else [])], force=force)
     if engine == Engine.SPARK:
-        if memory is not None:
-            raise NotForClustersError("--memory")
         evidence = mask_on_cluster(
             table,
             plan,
@@ -68,6 +65,7 @@ def mask(
             private=private,
             report=report,
             force=force,
+            memory=memory,
         )
     elif memory is None and table.is_file():
         from anonto.run import mask as mask_table

@@ -13,6 +13,7 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from anonto import errors
 from anonto.errors import (
@@ -20,6 +21,7 @@ from anonto.errors import (
     ClusterJobError,
     MalformedFileError,
     MissingPackageError,
+    TableChangedError,
     UnreachableMasterError,
     UnwritableFileError,
 )
@@ -36,10 +38,16 @@ _FULL_DISK = ("No space left on device", "Disk quota exceeded")
 _DAMAGED = (
     "is not a Parquet file",
     "Could not read footer",
+    "corrupted file",
     "ParquetDecodingException",
     "FAILED_READ_FILE",
     "CANNOT_READ_FILE_FOOTER",
 )
+_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
+_NAMED = re.compile(
+    r"(?:reading file|footer for file:?) +(?:[^\n]*?/)?([^/\n]+?)\.?(?: SQLSTATE|\. |\s*$)", re.MULTILINE
+)
+"""The name of a file that could not be read, without its folders, which may tell values of columns."""
 
 
 def require_spark() -> None:
@@ -121,7 +129,7 @@ def jobs(session: Any, what: str) -> Iterator[None]:
         raise
     except BaseException as error:
         _end(context, group)
-        if isinstance(error, KeyboardInterrupt) or not _is_of_spark(error):
+        if isinstance(error, KeyboardInterrupt) or not is_of_spark(error):
             raise
         raise _in_our_words(error) from None
     finally:
@@ -146,7 +154,8 @@ def _runs(tracker: Any, group: str) -> bool:
     return any(stages.intersection(found.stageIds) for found in jobs_of_group if found is not None)
 
 
-def _is_of_spark(error: BaseException) -> bool:
+def is_of_spark(error: BaseException) -> bool:
+    """Whether Spark, or the way to it, raised an error."""
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j"} or isinstance(error, ConnectionError)
 
 
@@ -161,10 +170,26 @@ def _in_our_words(error: BaseException) -> AnontoError:
     fault = next((words for words in _FULL_DISK if words in text), None)
     if fault is not None:
         return UnwritableFileError("the masked table, or a worker's scratch folder", fault)
-    if any(words in text for words in _DAMAGED):
-        return MalformedFileError("of the table", "Parquet", "it cannot be decoded")
+    if _GONE in text:
+        return TableChangedError()
+    if is_about_damage(error):
+        named = _NAMED.search(text)
+        if named is None:
+            return ClusterJobError("a file of the table cannot be decoded")
+        return MalformedFileError(unquote(named.group(1)), "Parquet", "it cannot be decoded")
     condition = getattr(error, "getCondition", lambda: None)()
     return ClusterJobError(condition or type(error).__name__)
+
+
+def is_about_absence(error: BaseException) -> bool:
+    """Whether a file is not there that was asked about."""
+    return "java.io.FileNotFoundException" in _text(error)
+
+
+def is_about_damage(error: BaseException) -> bool:
+    """Whether a failure comes from a Parquet file that cannot be decoded."""
+    text = _text(error)
+    return any(words in text for words in _DAMAGED)
 
 
 def _text(error: BaseException) -> str:

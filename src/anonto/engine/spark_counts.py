@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -233,7 +233,7 @@ class Counted:
     """For each row group the rows before it that stay."""
     kept_in: Longs
     partitions: Mapping[int, list[int]]
-    """For each partition of Spark its row groups."""
+    """For each partition of Spark its row groups, as they came."""
     columns: Mapping[str, LearntColumn]
     by_group: Mapping[str, CountsByGroup]
     """For each column the counts of its raw codes."""
@@ -246,11 +246,12 @@ class Counted:
 
 def counted(contents: Iterable[bytes], task: CountingTask, types: Mapping[str, pl.DataType]) -> Counted:
     """Merge what the tasks handed over."""
-    parts = sorted((pickle.loads(content) for content in contents), key=lambda one: one.group)  # noqa: S301 - our own tasks wrote it
+    arrived = [pickle.loads(content) for content in contents]  # noqa: S301 - our own tasks wrote it
+    parts = sorted(arrived, key=lambda one: one.group)
     n_groups = len(task.row_groups)
     rows, kept = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
     partitions: dict[int, list[int]] = {}
-    for one in parts:
+    for one in arrived:
         rows[one.group], kept[one.group] = one.n_rows, one.n_kept
         partitions.setdefault(one.partition, []).append(one.group)
     columns: dict[str, LearntColumn] = {}
@@ -281,6 +282,13 @@ def counted(contents: Iterable[bytes], task: CountingTask, types: Mapping[str, p
         tuple(records),
         tuple(records_by_group),
     )
+
+
+def follow_each_other(partitions: Mapping[int, Sequence[int]]) -> bool:
+    """Whether the partitions of Spark, one behind the other in some order, have the row groups in theirs."""
+    ascending = all(list(groups) == sorted(groups) for groups in partitions.values())
+    ends = sorted((min(groups), max(groups)) for groups in partitions.values())
+    return ascending and all(before[1] < after[0] for before, after in pairwise(ends))
 
 
 def _numbered(whole: LearntColumn, part: LearntColumn) -> Codes:

@@ -1,7 +1,8 @@
 """Parquet files where the cluster keeps them, reached through Hadoop's file systems: disks, HDFS, object stores.
 
 A table that is written is a folder of part files, as everything around Spark expects. It is written beside its name
-and moved there when it is whole.
+and moved there when it is whole; what it replaces waits in a folder of its own until then. What a killed process leaves
+has the machine and the process in its name, so that the next run can tell that nobody needs it any more.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ import os
 import re
 import secrets
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from anonto.engine.spark import jobs
+from anonto.engine.spark import is_about_absence, is_about_damage, is_of_spark, jobs
 from anonto.errors import (
     ExistingFileError,
+    ForeignFilesError,
     MalformedFileError,
     MissingFileError,
+    NoFilesError,
+    TableChangedError,
     UnwritableFileError,
 )
 
@@ -34,6 +38,12 @@ PARQUET_OPTIONS = {
     "parquet.size.statistics.enabled": "false",
 }
 """No statistics: the least and the greatest value of a column are cells of it."""
+RENAMES_AT_ONCE = {"file", "hdfs", "viewfs"}
+"""Schemes of stores that move a folder in one step; others may copy its files one by one."""
+OLD = ".old"
+"""The ending of a folder in which a table waits that is being replaced."""
+_GLOB, _ESCAPED = re.compile(r"[\\*?\[\]{}]"), r"\\\g<0>"
+"""What Hadoop would take for a pattern, and how it is told not to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,30 +71,40 @@ class Storage:
         found = []
         for uri in uris:
             path = self._of_uri(uri)
-            status = path.getFileSystem(self._settings).getFileStatus(path)
+            with _looking_at(uri):
+                status = path.getFileSystem(self._settings).getFileStatus(path)
             found.append((int(status.getLen()), int(status.getModificationTime())))
         return tuple(found)
 
     def row_groups(self, uri: str) -> list[int]:
         """The rows of each row group of a Parquet file, from its footer."""
         hadoop = self._java.org.apache.parquet.hadoop
-        file = hadoop.util.HadoopInputFile.fromPath(self._of_uri(uri), self._settings)
-        reader = hadoop.ParquetFileReader.open(file)
+        with _looking_at(uri):
+            file = hadoop.util.HadoopInputFile.fromPath(self._of_uri(uri), self._settings)
+            reader = hadoop.ParquetFileReader.open(file)
         try:
             return [int(block.getRowCount()) for block in reader.getFooter().getBlocks()]
         finally:
             reader.close()
 
-    def parts(self, name: str) -> list[str]:
-        """The URIs of the Parquet files right in a folder, by name."""
+    def is_folder(self, name: str) -> bool:
+        """Whether there is a folder of this name."""
+        return bool(self._system(name).getFileStatus(self.path(name)).isDirectory())
+
+    def files(self, name: str) -> list[str]:
+        """The URI of a file, or those of the files right in a folder that are not hidden."""
         found = self._system(name).listStatus(self.path(name))
         uris = [str(one.getPath().toUri().toString()) for one in found if one.isFile()]
-        return sorted(uri for uri in uris if _name(uri).startswith("part-"))
+        return sorted(uri for uri in uris if not file_name(uri).startswith((".", "_")))
+
+    def parts(self, name: str) -> list[str]:
+        """The URIs of the part files that Spark wrote into a folder, by name."""
+        return [uri for uri in self.files(name) if file_name(uri).startswith("part-")]
 
     def rename(self, uri: str, name: str) -> None:
         """Give a file another name in its folder."""
         path = self._of_uri(uri)
-        target = self._java.org.apache.hadoop.fs.Path(path.getParent(), name)
+        target = self._in(path.getParent(), name)
         if not path.getFileSystem(self._settings).rename(path, target):
             raise UnwritableFileError(name, "it could not be renamed")
 
@@ -100,43 +120,73 @@ class Storage:
     @contextmanager
     def written_beside(self, name: str, *, force: bool) -> Iterator[str]:
         """A name for a folder beside the target, moved onto the target after the block, and removed if it fails."""
+        target = self.path(name)
+        self.clear_left_over(str(target.getParent().toString()))
         if self.exists(name) and not force:
             raise ExistingFileError(name)
-        target = self.path(name)
-        self._clear_left_over(target.getParent())
-        beside = self._java.org.apache.hadoop.fs.Path(
-            target.getParent(), f"{_own_prefix()}{secrets.token_hex(8)}.parquet"
-        )
+        own = f".{own_prefix()}{secrets.token_hex(8)}"
+        beside, old = (self._in(target.getParent(), f"{own}{ending}") for ending in (".parquet", OLD))
         try:
             yield str(beside.toString())
-            self._put_in_place(beside, target, name, force=force)
+            self._put_in_place(beside, target, old, name, force=force)
         finally:
-            self.delete(str(beside.toString()))
+            with suppress(Exception):  # it must not hide what went wrong; the next run removes it
+                self.delete(str(beside.toString()))
 
-    def _put_in_place(self, beside: Any, target: Any, name: str, *, force: bool) -> None:
+    def _put_in_place(self, beside: Any, target: Any, old: Any, name: str, *, force: bool) -> None:
+        """Move a folder to its name; what is there waits in the old folder, and goes back if anything fails."""
         system = target.getFileSystem(self._settings)
-        old = None
-        if system.exists(target):
-            if not force:
-                raise ExistingFileError(name)
-            old = self._java.org.apache.hadoop.fs.Path(target.getParent(), f".anonto-{secrets.token_hex(8)}.old")
-            if not system.rename(target, old):
-                raise UnwritableFileError(name, "what is there cannot be moved away")
-        if not system.rename(beside, target):
-            if old is not None:
-                system.rename(old, target)
-            raise UnwritableFileError(name, "the new table could not be put there")
-        if old is not None:
+        replaces = bool(system.exists(target))
+        if replaces and not force:
+            raise ExistingFileError(name)
+        try:
+            if replaces:
+                system.mkdirs(old)
+                kept = self._in(old, target.getName())
+                _require(_renamed(system, target, kept), name, "what is there cannot be moved away")
+            _require(_renamed(system, beside, target), name, "the new table could not be put there")
+        except BaseException:
+            with suppress(Exception):  # it must not hide what went wrong; the next run puts it back
+                self._put_back(system, old)
+            raise
+        if replaces:
             system.delete(old, True)
 
-    def _clear_left_over(self, folder: Any) -> None:
-        """Remove what runs of this machine left that were killed."""
-        pattern = self._java.org.apache.hadoop.fs.Path(folder, f".anonto-{_machine()}-*.parquet")
-        system = folder.getFileSystem(self._settings)
-        for status in system.globStatus(pattern) or ():
-            process = str(status.getPath().getName()).split("-")[2]
-            if process.isdecimal() and not _is_alive(int(process)):
-                system.delete(status.getPath(), True)
+    def _put_back(self, system: Any, old: Any) -> None:
+        """Move what was replaced back to its name if nothing is there, else remove it.
+
+        Where a rename copies file by file, what is under the name may not be whole: then what was replaced stays.
+        """
+        at_once = str(system.getUri().getScheme()) in RENAMES_AT_ONCE
+        for status in system.listStatus(old):
+            target = self._in(old.getParent(), status.getPath().getName())
+            is_there = bool(system.exists(target))
+            if (is_there and not at_once) or not (is_there or _renamed(system, status.getPath(), target)):
+                return
+        system.delete(old, True)
+
+    def clear_left_over(self, folder: str) -> None:
+        """Remove what runs of this machine left that were killed, and put back what they were about to replace."""
+        with suppress(Exception):  # what cannot be removed is no reason to stop
+            system = self._system(folder)
+            for hidden in (".", ""):
+                pattern = f"{_GLOB.sub(_ESCAPED, folder.rstrip('/'))}/{hidden}anonto-{_machine()}-*"
+                for status in system.globStatus(self._java.org.apache.hadoop.fs.Path(pattern)) or ():
+                    with suppress(Exception):
+                        self._clear(system, status.getPath())
+
+    def _clear(self, system: Any, left: Any) -> None:
+        name = str(left.getName())
+        process = name.split("-")[2]
+        if not process.isdecimal() or _is_alive(int(process)):
+            return
+        if name.endswith(OLD):
+            self._put_back(system, left)
+        else:
+            system.delete(left, True)
+
+    def _in(self, folder: Any, name: str) -> Any:
+        return self._java.org.apache.hadoop.fs.Path(folder, name)
 
     def _of_uri(self, uri: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(self._java.java.net.URI(uri))
@@ -158,8 +208,9 @@ def _machine() -> str:
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:12]
 
 
-def _own_prefix() -> str:
-    return f".anonto-{_machine()}-{os.getpid()}-"
+def own_prefix() -> str:
+    """How the names begin of what this process leaves if it is killed."""
+    return f"anonto-{_machine()}-{os.getpid()}-"
 
 
 def _is_alive(process: int) -> bool:
@@ -172,31 +223,78 @@ def _is_alive(process: int) -> bool:
     return True
 
 
+@contextmanager
+def _looking_at(uri: str) -> Iterator[None]:
+    """Tell which file is damaged; one that is gone was there when the table was opened."""
+    try:
+        yield
+    except Exception as error:
+        if is_about_absence(error):
+            raise TableChangedError from None
+        if is_about_damage(error):
+            raise MalformedFileError(file_name(uri), "Parquet", "it cannot be decoded") from None
+        raise
+
+
+def _renamed(system: Any, source: Any, target: Any) -> bool:
+    """Whether a rename was done; some stores say no by their answer, and others by an exception."""
+    try:
+        return bool(system.rename(source, target))
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        return False
+
+
+def _require(done: bool, name: str, fault: str) -> None:
+    if not done:
+        raise UnwritableFileError(name, fault)
+
+
 def local_path(uri: str) -> Path | None:
     """The path of a file of this machine; None for one elsewhere."""
     parts = urlsplit(uri)
     return Path(unquote(parts.path)) if parts.scheme in {"", "file"} else None
 
 
-_GLOB = re.compile(r"[\\*?\[\]{}]")
-"""What Spark would take for a pattern."""
-
-
-def _name(uri: str) -> str:
-    return uri.rpartition("/")[2]
+def file_name(uri: str) -> str:
+    """The name of a file without its folders, which may tell values of columns."""
+    return unquote(uri.rpartition("/")[2])
 
 
 def read_parquet(session: Any, name: str) -> Any:
-    """A Parquet file, or a folder of them, as a DataFrame."""
-    from pyspark.errors import PySparkException
-
+    """A Parquet file, or a folder of them, as a DataFrame: the files that one machine reads, and no others."""
+    storage = Storage(session)
     with jobs(session, "Looking for the table"):
-        if not Storage(session).exists(name):
+        if not storage.exists(name):
             raise MissingFileError(name)
+        files = storage.files(name)
+        if not files:
+            raise NoFilesError(name)
         try:
-            return session.read.parquet(_GLOB.sub(r"\\\g<0>", name))
-        except PySparkException:
-            raise MalformedFileError(_name(name.rstrip("/")), "Parquet", "Spark cannot read it") from None
+            frame = session.read.parquet(_GLOB.sub(_ESCAPED, name))
+        except Exception as error:
+            if not is_of_spark(error):
+                raise
+            for uri in files:
+                storage.row_groups(uri)
+            raise MalformedFileError(name.rstrip("/").rpartition("/")[2], "Parquet", "Spark cannot read it") from None
+        if storage.is_folder(name):
+            folder = str(storage.path(name).toUri().toString())
+            n_foreign = sum(not _is_read_here(uri, folder) for uri in frame.inputFiles())
+            if n_foreign:
+                raise ForeignFilesError(name, n_foreign)
+        return frame
+
+
+def _is_read_here(uri: str, folder: str) -> bool:
+    """Whether one machine reads a file of a folder, too."""
+    parent, _, name = unquote(urlsplit(uri).path).rpartition("/")
+    return (
+        parent == unquote(urlsplit(folder).path).rstrip("/")
+        and name.endswith(".parquet")
+        and not name.startswith((".", "_"))
+    )
 
 
 def write_parquet(frame: Any, name: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from anonto.engine.fitting import Fitting
 from anonto.engine.memory import DEFAULT, LEAST, Room
 from anonto.engine.released import NumberColumn, StepTally
-from anonto.engine.spark_counts import CountingTask, FirstTask, StayingRows, counted
+from anonto.engine.spark_counts import CountingTask, FirstTask, StayingRows, counted, follow_each_other
 from anonto.engine.spark_masking import (
     PLACE,
     MaskingTask,
@@ -75,6 +75,8 @@ class MaskedFrame:
     columns: dict[str, OutColumn]
     partitions: Mapping[int, tuple[int, int]]
     """For each partition of Spark its first row group, and how many of its rows stay."""
+    keeps_order: bool
+    """Whether partitions have consecutive rows in their order."""
     masking: RowMasking = field(repr=False)
 
     def frame(self, dropped: Sequence[str], order: RowOrder | None) -> Any:
@@ -118,6 +120,8 @@ class OnCluster:
     """By a step or a policy."""
     seed: Seed
     open_once: Opener
+    memory: int | None = None
+    """What the fitting of a step may take on the driver, in bytes; None for half of its machine."""
     _staying: StayingRows | None = None
     _counted: Counted | None = None
 
@@ -125,7 +129,7 @@ class OnCluster:
         """Count, fit and tally; nothing is written yet."""
         self._staying = self._rows_that_stay()
         found = self._counted = self._count()
-        fitting = Fitting(Room(driver_memory()))
+        fitting = Fitting(Room(driver_memory() if self.memory is None else self.memory))
         given = Surroundings(
             found.columns,
             self.descriptions,
@@ -133,8 +137,8 @@ class OnCluster:
             self.open_once,
             self._count_records,
             self._first_of,
-            fitting.records,
-            fitting.columns,
+            fit_records=fitting.records,
+            fit_columns=fitting.columns,
         )
         steps = [fit_step(number, step, given) for number, step in enumerate(self.steps)]
         masking = RowMasking(
@@ -157,7 +161,18 @@ class OnCluster:
             partition: (min(groups), int(found.kept_in[groups].sum())) for partition, groups in found.partitions.items()
         }
         source = SourceFacts(tuple(self.table.frame.columns), found.n_rows)
-        return MaskedFrame(self.table, source, found.n_kept, steps, tallies, real_k, columns, partitions, masking)
+        return MaskedFrame(
+            table=self.table,
+            source=source,
+            n_records=found.n_kept,
+            steps=steps,
+            tallies=tallies,
+            real_k=real_k,
+            columns=columns,
+            partitions=partitions,
+            keeps_order=follow_each_other(found.partitions),
+            masking=masking,
+        )
 
     # ------------------------------------------------------------------------------------------ counting
 

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from anonto.engine.spark import jobs
 from anonto.engine.spark_files import Storage, write_parquet
@@ -24,6 +25,8 @@ ROWS_OF_A_TASK = 1 << 20
 """About so many rows are cut off for a task, and so many shuffled ones are written to a file."""
 LARGEST_SPLIT, SMALLEST_SPLIT = 128 << 20, 1 << 16
 _SPLITS = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
+_MOST_PARTITIONS = "spark.sql.files.maxPartitionNum"
+"""If there are more, Spark packs several parts of files into one, the largest first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +46,7 @@ class SparkTable:
         session = frame.sparkSession
         storage = Storage(session)
         with jobs(session, "Looking at the files of a table"):
-            uris = sorted({storage.spelt(uri) for uri in frame.inputFiles()}, key=_by_name)
+            uris = sorted({storage.spelt(uri) for uri in frame.inputFiles()}, key=by_name)
             groups = [storage.row_groups(uri) for uri in uris]
             stamp = storage.stamp(uris)
             row_groups = row_groups_of(uris, file_hashes(session, uris), groups)
@@ -82,14 +85,18 @@ class SparkTable:
     def own_splits(self) -> Iterator[None]:
         """Let Spark cut the files in one way, whatever machines there are, and each task have a part of one file."""
         settings = self.session.conf
-        before = {name: settings.get(name) for name in _SPLITS}
-        for name in _SPLITS:
-            settings.set(name, str(self.split_bytes))
+        own = {**dict.fromkeys(_SPLITS, str(self.split_bytes)), _MOST_PARTITIONS: str((1 << 31) - 1)}
+        before = {name: settings.get(name, None) for name in own}
+        for name, value in own.items():
+            settings.set(name, value)
         try:
             yield
         finally:
-            for name, value in before.items():
-                settings.set(name, value)
+            for name, was in before.items():
+                if was is None:
+                    settings.unset(name)
+                else:
+                    settings.set(name, was)
 
     def require_unchanged(self) -> None:
         """Refuse files that were written to in the meantime."""
@@ -97,8 +104,9 @@ class SparkTable:
             raise TableChangedError
 
 
-def _by_name(uri: str) -> tuple[str, str]:
-    folder, _, name = uri.rpartition("/")
+def by_name(uri: str) -> tuple[str, str]:
+    """What files are ordered by: their folders and names as people write them, not as URIs spell them."""
+    folder, _, name = unquote(uri).rpartition("/")
     return folder, name
 
 

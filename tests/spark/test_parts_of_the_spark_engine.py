@@ -1,0 +1,98 @@
+"""Parts of the engine for Spark that need no Java: the order of files and of partitions, and what errors say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import anonto
+from anonto import clusters
+from anonto.engine.spark import jobs
+from anonto.engine.spark_counts import follow_each_other
+from anonto.engine.spark_files import own_prefix
+from anonto.engine.spark_table import by_name
+from anonto.errors import ClusterJobError, MalformedFileError, OnlyForClustersError, TableChangedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAMES = st.lists(st.text(st.sampled_from("ab1 !%[](){}~+,;=@&$'é2Z-_."), min_size=1), min_size=2, unique=True)
+
+
+@given(NAMES)
+def test_files_are_in_the_order_of_one_machine_whatever_signs_are_in_their_names(names: list[str]) -> None:
+    files = [Path("/data/visits 5%") / f"x{name}.parquet" for name in names]
+    wanted = sorted(files, key=lambda one: (str(one.parent), one.name))
+    uris = {f"file:{quote(str(one), safe='/!$&(),=@;+~é')}": one for one in files}
+    assert [uris[uri] for uri in sorted(uris, key=by_name)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("partitions", "wanted"),
+    [
+        ({}, True),
+        ({0: [4, 5, 7], 1: [0], 2: [1, 3]}, True),
+        ({0: [1, 0]}, False),
+        ({0: [0, 4], 1: [2]}, False),
+        ({0: [0, 1], 1: [1, 2]}, False),
+    ],
+)
+def test_partitions_can_be_ordered_only_if_each_has_consecutive_row_groups(
+    partitions: dict[int, list[int]], wanted: bool
+) -> None:
+    assert follow_each_other(partitions) == wanted
+
+
+class OfSparkError(Exception):
+    """What PySpark raises, with a text of its own."""
+
+    __module__ = "pyspark.errors.exceptions.captured"
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "words"),
+    [
+        (
+            "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a/dx=J45/part%201.parquet. \nat x",
+            MalformedFileError,
+            "'part 1.parquet' is not a valid Parquet file",
+        ),
+        (
+            "Could not read footer for file: file:/a b/dx=J45/part 2.parquet. Please ensure that it is ORC or Parquet.",
+            MalformedFileError,
+            "'part 2.parquet' is not a valid Parquet file",
+        ),
+        ("ParquetDecodingException: J45", ClusterJobError, "a file of the table cannot be decoded"),
+        ("[FAILED_READ_FILE.FILE_NOT_EXIST] reading file file:/a/b.parquet.", TableChangedError, "changed"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_told_by_its_name_alone(said: str, kind: type[Exception], words: str) -> None:
+    nothing: Callable[..., None] = lambda *_, **__: None  # noqa: E731
+    context = SimpleNamespace(setJobGroup=nothing, cancelJobGroup=nothing, setLocalProperty=nothing)
+    session: Any = SimpleNamespace(sparkContext=context)
+    with pytest.raises(kind, match=words) as told, jobs(session, "Reading"):
+        raise OfSparkError(said)
+    assert "J45" not in str(told.value)
+
+
+def test_what_was_written_down_is_removed_also_when_its_session_has_ended(tmp_path: Path) -> None:
+    ended: Any = object()
+    kept = tmp_path / "mine.parquet"
+    own, inside = tmp_path / f"{own_prefix()}1.parquet", tmp_path / f"{own_prefix()}2" / "table.parquet"
+    for folder in (kept, own, inside):
+        folder.mkdir(parents=True)
+        clusters._forget(ended, f"file:{folder}")
+    assert [one.name for one in tmp_path.iterdir()] == ["mine.parquet"]
+
+
+def test_the_memory_of_a_driver_is_no_argument_for_other_tables() -> None:
+    plan = {"steps": [{"method": "random-swap", "columns": ["a"]}]}
+    with pytest.raises(OnlyForClustersError, match="memory is for Spark DataFrames alone"):
+        anonto.mask(pl.DataFrame({"a": [1, 2]}), plan, memory="2GB")
