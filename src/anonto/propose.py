@@ -58,6 +58,7 @@ def propose(
     ontologies: Sequence[str | os.PathLike[str] | Taxonomy] = (),
     folders: Sequence[str | os.PathLike[str]] = (),
     plan_folder: str | os.PathLike[str] | None = None,
+    leave_out: Sequence[str | os.PathLike[str]] = (),
 ) -> Proposal:
     """Propose a plan for a table.
 
@@ -66,6 +67,7 @@ def propose(
         ontologies: Paths, listed names or taxonomies to try besides the listed ones.
         folders: Where to look for ontology files, besides the folder of the table.
         plan_folder: Where the plan will be stored; paths below it are written relative to it, others in full.
+        leave_out: Files in these folders that are not to be opened.
 
     Returns:
         The plan and the reasons, by column.
@@ -77,7 +79,7 @@ def propose(
     present = {name: facts[name].without(guess.na) for name, guess in guesses.items()}
     beside = [path.absolute().parent] if path else []
     places = _different([*(Path(folder) for folder in folders), *beside])
-    known = candidates(ontologies, places, leave_out=[path] if path else [])
+    known = candidates(ontologies, places, leave_out=[*map(Path, leave_out), *([path] if path else [])])
     nominal = [present[name] for name, guess in guesses.items() if guess.may_have_an_ontology]
     recognised = _recognised(nominal, known)
     folder = Path(plan_folder).absolute() if plan_folder is not None else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from web.stand_ins import PLAN, Answers, SlowWorker
+
 pytest.importorskip("nicegui")
 pytest.importorskip("playwright")
 
@@ -20,8 +23,11 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
+    from anonto.web.house import House
+    from anonto.web.session import Session
+
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-WAIT = 90_000
+WAIT = 240_000
 """Milliseconds: other tests may keep both processors busy."""
 
 
@@ -176,3 +182,44 @@ def watch(page: Any, visitor: Visitor) -> None:
         "console",
         lambda said: visitor.complaints.append(said.text) if said.type in {"error", "warning"} else None,
     )
+
+
+# ------------------------------------------------------------------------------------------------ without a browser
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> type[SlowWorker]:
+    """Stand-ins for all worker processes."""
+    from anonto.web import house, jobs, session
+
+    class Made(SlowWorker):
+        made: list[SlowWorker] = []  # noqa: RUF012 - one list for each test
+        answers: Answers = {}  # noqa: RUF012
+
+    for module in (house, jobs, session):
+        monkeypatch.setattr(module, "Worker", Made)
+    return Made
+
+
+@pytest.fixture
+def session(tmp_path: Path, workers: type[SlowWorker]) -> Session:
+    """A session with a table and a plan."""
+    from anonto.web.folders import Records
+    from anonto.web.session import Session
+
+    del workers
+    (tmp_path / "table.csv").write_text("age\n1\n", encoding="utf-8")
+    made = Session("key", tmp_path / "session", Records(tmp_path / "state"))
+    path = str(tmp_path / "table.csv")
+    made.draft["table"] = {"source": "folder", "name": "x.csv", "path": path, "sha256": "x", "n_records": 9}
+    made.draft["plan"] = copy.deepcopy(PLAN)
+    return made
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> House:
+    from anonto.web.folders import Records
+    from anonto.web.house import House
+    from anonto.web.session import Sessions
+
+    return House(Sessions(tmp_path / "sessions", Records(tmp_path / "state")), None, 10**9, demo=False)

@@ -21,11 +21,14 @@ from anonto.errors import SizeError, StoppedWorkError, WorkRefusedError
 from anonto.methods.registry import METHODS, method_of
 from anonto.table.description import KINDS, MISSING_POLICIES, ROLES, UNMATCHED_POLICIES
 from anonto.web import words
+from anonto.web.drafts import EMPTY_DRAFT
 from anonto.web.folders import KEPT_FOR, Records, leftovers, working_folder
+from anonto.web.jobs import Job
+from anonto.web.pages.parameters import first_parameters, numbers_in
 from anonto.web.parts import tag
 from anonto.web.processes import Worker
 from anonto.web.running import run as run_task
-from anonto.web.session import Job, Session, Sessions
+from anonto.web.session import Session, Sessions
 from anonto.web.tasks import TASKS
 
 
@@ -52,8 +55,6 @@ def test_every_choice_of_a_column_has_words() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_parameters_that_a_method_starts_with_are_accepted(method: str) -> None:
-    from anonto.web.pages.method import first_parameters
-
     known = TASKS["methods"]({}, told)["methods"]
     assert method_of(method, first_parameters(known[method], {})).name == method
 
@@ -169,7 +170,7 @@ def test_a_session_is_the_same_after_a_restart_but_for_its_files(tmp_path: Path)
 
 
 def test_progress_never_runs_backwards_and_never_reaches_the_end_by_itself() -> None:
-    job = Job("run", {"reading": 1.0, "masking": 0.01, "attacking": 5.0})
+    job = Job("run", {"reading": 1.0, "masking": 0.01, "attacking": 5.0}, EMPTY_DRAFT)
     seen = [job.done]
     job.listen({"phase": "masking"})
     for _ in range(5):
@@ -328,3 +329,30 @@ def test_tables_of_hardly_any_records_can_be_opened_and_proposed_for(tmp_path: P
     plan = TASKS["propose"](given, told)["plan"]
     assert set(plan["columns"]) == {"age", "sex"}
     TASKS["risk"]({**given, "plan": plan}, told)
+
+
+@pytest.mark.parametrize("words", ["", "inf", "1, -inf", "nan, 2", "1, two", "1e999"])
+def test_what_is_no_list_of_numbers_gives_none(words: str) -> None:
+    assert numbers_in(words) == []
+
+
+def test_numbers_are_whole_where_they_can_be() -> None:
+    assert numbers_in("5, 0.5,1e2,") == [5, 0.5, 100]
+    assert [type(one) for one in numbers_in("5, 0.5")] == [int, float]
+
+
+def test_one_ontology_that_cannot_be_read_does_not_hide_how_much_the_others_know(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("a,b,c\nx,x,1\ny,z,2\n", encoding="utf-8")
+    (tmp_path / "own.csv").write_text("id,parent,label\nall,,\nx,all,\ny,all,\n", encoding="utf-8")
+    described = {"kind": "nominal", "role": "quasi-identifier"}
+    columns = {
+        "a": {**described, "ontology": str(tmp_path / "own.csv")},
+        "b": {**described, "ontology": str(tmp_path / "gone.csv")},
+        "c": {"kind": "ordinal", "role": "other", "order": []},
+    }
+    steps: list[dict[str, Any]] = [{"method": "group-swap", "columns": []}]  # no plan could be made of this
+    given = {"table": {"path": str(tmp_path / "table.csv")}, "plan": {"columns": columns, "steps": steps}}
+    found = TASKS["coverage"](given, told)
+    assert found["coverage"] == {"a": 1.0}
+    assert "gone.csv" in found["unread"]["b"]
+    assert set(found["unread"]) == {"b"}

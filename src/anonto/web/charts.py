@@ -16,10 +16,20 @@ ACCENT, PALE, INK, SOFT, LINE = "#0b6e6e", "#b9c4c5", "#1c2526", "#5a686a", "#db
 FONT = {"fontFamily": "system-ui, sans-serif", "color": INK, "fontSize": 13}
 _NARROW = {"width": 150, "overflow": "truncate"}
 """Labels are cut, so that bars have room in a narrow window; the tooltip has them whole."""
+_WRAPPED = {"width": 150, "overflow": "break", "lineHeight": 16, "interval": 0}
+"""Labels of which each must be read whole have two lines."""
+ROOM_FOR_A_BAR = 42
+"""Pixels: two lines of a label, and air."""
 
 
-def chart(options: dict[str, Any], title: str, classes: str = "", on_click: Callable[[Any], Any] | None = None) -> Any:
-    """A chart with a name for those who do not see it."""
+def chart(
+    options: dict[str, Any],
+    title: str,
+    classes: str = "",
+    on_click: Callable[[Any], Any] | None = None,
+    n_bars: int = 0,
+) -> Any:
+    """A chart with a name for those who do not see it; as high as its lying bars need."""
     drawn = ui.echart(
         {
             "textStyle": FONT,
@@ -32,6 +42,8 @@ def chart(options: dict[str, Any], title: str, classes: str = "", on_click: Call
     ).classes(f"chart {classes}")
     drawn.props["role"] = "img"
     drawn.props["aria-label"] = title
+    if n_bars:
+        drawn.style(f"height: {80 + ROOM_FOR_A_BAR * n_bars}px")
     return drawn
 
 
@@ -102,14 +114,14 @@ def heat(rows: Sequence[str], columns: Sequence[str], counts: Sequence[Sequence[
 
 def attacks(risks: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What each attack reached, with its interval and what guessing reaches."""
-    names = [attack_words(one)[0] for one in risks]
+    names = [attack_words(one)[0].replace(" (", "\n(") for one in risks]
     return {
         "grid": {"left": 8, "right": 32, "top": 36, "bottom": 8, "containLabel": True},
         "legend": {"data": ["reached", "by guessing"], "left": 0, "top": 0},
         "xAxis": {
             "type": "value",
             "max": 100,
-            "axisLabel": {"formatter": "{value} %", "color": SOFT},
+            "axisLabel": {"formatter": "{value} %", "color": SOFT, "hideOverlap": True},
             "splitLine": {"lineStyle": {"color": LINE}},
         },
         "yAxis": {
@@ -118,7 +130,7 @@ def attacks(risks: Sequence[dict[str, Any]]) -> dict[str, Any]:
             "data": names,
             "axisTick": {"show": False},
             "axisLine": {"lineStyle": {"color": LINE}},
-            "axisLabel": {"color": INK, **_NARROW},
+            "axisLabel": {"color": INK, **_WRAPPED},
         },
         "tooltip": _tooltip(trigger="axis", axisPointer={"type": "shadow"}),
         "series": [
@@ -142,12 +154,13 @@ def attacks(risks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def risk_utility(points: Sequence[dict[str, Any]], current: int) -> dict[str, Any]:
-    """The map: a mark for each plan, and the staircase of those that no other beats."""
-    front = sorted((one for one in points if one["on_front"]), key=lambda one: one["risk"])
+    """The map: a mark for each plan, and the staircase of those that no other beats; dashed where on a sample."""
+    samples = list(dict.fromkeys(one["sample"] for one in points))
     marks = [
         {
-            "name": one["label"],
+            "name": f"{one['label']}, tried on a sample" if one["sample"] else one["label"],
             "value": [round(100 * one["risk"], 3), round(100 * one["utility"], 3), one["number"]],
+            "symbol": "diamond" if one["sample"] else "circle",
             "symbolSize": 18 if one["number"] == current else 12,
             "itemStyle": {
                 "color": ACCENT if one["on_front"] else PALE,
@@ -163,7 +176,7 @@ def risk_utility(points: Sequence[dict[str, Any]], current: int) -> dict[str, An
     axis = {
         "type": "value",
         "nameLocation": "middle",
-        "axisLabel": {"formatter": "{value} %", "color": SOFT},
+        "axisLabel": {"formatter": "{value} %", "color": SOFT, "hideOverlap": True},
         "splitLine": {"lineStyle": {"color": LINE}},
         "scale": True,
     }
@@ -171,7 +184,7 @@ def risk_utility(points: Sequence[dict[str, Any]], current: int) -> dict[str, An
         "grid": {"left": 34, "right": 24, "top": 20, "bottom": 34, "containLabel": True},
         "xAxis": {
             **axis,
-            "name": "risk: persons recognised by the best linkage",
+            "name": "risk: persons recognised, at worst",
             "nameGap": 30,
             "min": 0,
             "max": furthest,
@@ -179,14 +192,20 @@ def risk_utility(points: Sequence[dict[str, Any]], current: int) -> dict[str, An
         "yAxis": {**axis, "name": "utility that is left", "nameGap": 52, "min": lowest, "max": 100},
         "tooltip": _tooltip(trigger="item", formatter="{b}"),
         "series": [
-            {
-                "type": "line",
-                "step": "end",
-                "data": [[round(100 * one["risk"], 3), round(100 * one["utility"], 3)] for one in front],
-                "lineStyle": {"color": ACCENT, "width": 2},
-                "symbol": "none",
-                "silent": True,
-            },
+            *(_front([one for one in points if one["sample"] == sample]) for sample in samples),
             {"type": "scatter", "data": marks},
         ],
+    }
+
+
+def _front(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The staircase of those plans that no other beats, of points that were tried on the same records."""
+    front = sorted((one for one in points if one["on_front"]), key=lambda one: one["risk"])
+    return {
+        "type": "line",
+        "step": "end",
+        "data": [[round(100 * one["risk"], 3), round(100 * one["utility"], 3)] for one in front],
+        "lineStyle": {"color": ACCENT, "width": 2, "type": "dashed" if points[0]["sample"] else "solid"},
+        "symbol": "none",
+        "silent": True,
     }

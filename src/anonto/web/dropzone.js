@@ -16,7 +16,7 @@ export default {
   methods: {
     dropped(event) {
       this.isOver = false;
-      if (event.dataTransfer.files.length) this.send(event.dataTransfer.files[0]);
+      if (event.dataTransfer.files.length && !this.isBusy) this.send(event.dataTransfer.files[0]);
     },
     chosen(event) {
       if (event.target.files.length) this.send(event.target.files[0]);
@@ -24,6 +24,7 @@ export default {
     },
     cancel() {
       if (this.request) this.request.abort();
+      this.request = null;
       this.isBusy = false;
     },
     send(file) {

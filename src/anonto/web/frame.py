@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from anonto.errors import AnontoError
-from anonto.web.parts import Markup, box, button, heading, joined, link, message, show, tag, text
+from anonto.errors import AnontoError, SessionChangedError, UploadTooLargeError
+from anonto.web.parts import Markup, box, button, heading, joined, link, message, on_refusal, show, tag, text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -26,49 +26,110 @@ STEPS = (
     ("/take-away", "Take away"),
 )
 NEEDS_RUN = ("/result", "/take-away")
+SECONDS_TO_READ = 2.0
+"""How long a message stands before the page is shown anew."""
+KEPT = (
+    "Everything stays on this machine: no part of the table is sent anywhere. Tables and releases are wiped when the "
+    "server ends. The plan stays for a month, with the texts of cells that were repaired, put in an order or said to "
+    "mean missing, unless you forget everything on the first page."
+)
 
 
 class Frame:
-    """A page being made, for one session."""
+    """A page being made, for one session.
+
+    It shows one version of the draft. What it asks and changes is about that version: when the session has changed
+    elsewhere meanwhile, as in another tab, nothing is changed, and the page is shown anew.
+    """
 
     def __init__(self, house: House, session: Session, path: str) -> None:
         self.house, self.session, self.path = house, session, path
+        self.version = session.version
         self._top: Any = None
-        self._shown_state: tuple[int, int] | None = None
+        self._main: Any = None
+        self._shown_version: int | None = None
+        self._turns: dict[int, int] = {}
+        """For each place how often it began to be filled."""
+        self._is_leaving = False
+        self._told: Exception | None = None
 
     @contextlib.contextmanager
     def page(self, title: str, lead: str) -> Iterator[Any]:
         """Head, way and foot around what is made in the block."""
+        ui.on_exception(self.failed)
+        on_refusal(self.refuse)
         ui.page_title(f"{title} – anonto")
         link("Skip to the content", "#main", classes="skip")
         with box("top", "header"):
             self._top = box("top-row")
             self._way()
         self._fill_top()
-        with box("main", "div", id="main", tabindex="-1") as main:
+        with box("main", "div", id="main", tabindex="-1") as self._main:
             with box():
                 heading(title, 1)
                 text(lead, "p", "lead")
             self.alerts = box("stack", aria_live="polite")
-            yield main
+            yield self._main
         with box("foot", "footer"):
-            text(
-                "Everything stays on this machine: no part of the table is sent anywhere, and what is left of it is "
-                "wiped when the server ends."
-            )
+            text(KEPT)
+
+    # ------------------------------------------------------------------------------------------ the draft
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the session has changed elsewhere since the page was made."""
+        return self.session.version != self.version
+
+    def check(self, since: int | None = None) -> None:
+        """Refuse when the draft is not the one that the page shows, or not the one of a version."""
+        if self.session.version != (self.version if since is None else since):
+            raise SessionChangedError
+
+    @contextlib.contextmanager
+    def changing(self, what: str, since: int | None = None) -> Iterator[dict[str, Any]]:
+        """The draft, to be changed in a block that can be undone; refused when it has changed elsewhere.
+
+        With ``since``, it is also refused when this page changed it after that version.
+        """
+        self.check(since)
+        with self.session.changing(what) as draft:
+            yield draft
+        self.version = self.session.version
+        self.update()
+
+    @contextlib.contextmanager
+    def adding(self, what: str) -> Iterator[dict[str, Any]]:
+        """The draft, for an addition that fits any; that something else has changed does not matter."""
+        was_outdated = self.is_outdated
+        with self.session.changing(what) as draft:
+            yield draft
+        if not was_outdated:
+            self.version = self.session.version
+            self.update()
+
+    async def ask(self, task: str, **given: Any) -> dict[str, Any]:
+        """What the workers find out about the draft; refused when it changes before the answer is there."""
+        self.check()
+        asked = self.version
+        found = await self.house.ask(self.session, task, **given)
+        self.check(asked)
+        return found
+
+    async def call(self, task: str, given: dict[str, Any]) -> dict[str, Any]:
+        """What the desk finds out; refused when the draft changes before the answer is there."""
+        self.check()
+        asked = self.version
+        found = await self.session.desk.call(task, given)
+        self.check(asked)
+        return found
 
     def update(self) -> None:
         """Show what can be undone now."""
-        if (len(self.session.history), len(self.session.undone)) != self._shown_state:
+        if self._shown_version != self.session.version:
             self._top.clear()
             self._fill_top()
 
-    @contextlib.contextmanager
-    def changing(self, what: str) -> Iterator[dict[str, Any]]:
-        """The draft, to be changed in a block that can be undone."""
-        with self.session.changing(what) as draft:
-            yield draft
-        self.update()
+    # ------------------------------------------------------------------------------------------ messages
 
     def say(self, sentence: str, kind: str = "info") -> None:
         """A message at the top of the page, instead of the last one."""
@@ -76,27 +137,87 @@ class Frame:
         with self.alerts:
             message(sentence, kind)
 
+    def refuse(self, error: AnontoError) -> None:
+        """Say what is refused; where the session has changed, show the page anew."""
+        if self._main.is_deleted:
+            return
+        if isinstance(error, SessionChangedError):
+            self.anew()
+        else:
+            self.say(self.session.readable(str(error)), "error")
+
+    def failed(self, error: Exception) -> None:
+        """Say that something failed by our mistake, once."""
+        if self._told is not error and not self._main.is_deleted:
+            self._told = error
+            self.say(our_mistake(error), "error")
+
+    def anew(self) -> None:
+        """Say that the session has changed, and show the page as it is now."""
+        if self._is_leaving or self._main.is_deleted:
+            return
+        self._is_leaving = True
+        self.say(str(SessionChangedError()), "warning")
+        with self._main:
+            ui.timer(SECONDS_TO_READ, lambda: ui.navigate.to(self.path), once=True)
+
+    def not_sent(self, why: str) -> None:
+        """Say why a dropped file was not taken."""
+        too_large = str(UploadTooLargeError(self.house.max_upload))
+        self.say(too_large if why == "too large" else "The file could not be sent; try again.", "error")
+
     @contextlib.contextmanager
     def refusing(self) -> Iterator[None]:
         """Show what goes wrong in the block as a message."""
         try:
             yield
         except AnontoError as error:
-            self.say(self.session.readable(str(error)), "error")
+            self.refuse(error)
+        except Exception as error:
+            self.failed(error)
+            raise
+
+    # ------------------------------------------------------------------------------------------ what takes time
 
     async def fill(self, place: Any, what: str, content: Callable[[], Awaitable[None]]) -> None:
-        """Fill a place with what takes time; until then it says so."""
-        place.clear()
+        """Fill a place with what takes time; until then it says so.
+
+        When the page itself changes the draft meanwhile, the content is asked for again.
+        """
+        turn = self.clear(place)
         with place:
             show(tag("div", f"{what} …", class_="busy", role="status"))
-        try:
-            filled = content()
-            with place:
-                await filled
-        except AnontoError as error:
+        while not place.is_deleted:
+            try:
+                with place:
+                    await content()
+            except SessionChangedError:
+                if self.is_outdated:
+                    place.clear()
+                    self.anew()
+                elif self._turns[place.id] == turn:
+                    continue
+            except AnontoError as error:
+                self._instead(place, self.session.readable(str(error)))
+            except Exception as error:
+                if place.is_deleted:  # the page was left
+                    return
+                self._instead(place, our_mistake(error))
+                self._told = error
+                raise
+            return
+
+    def clear(self, place: Any) -> int:
+        """Empty a place for something else; what it was being filled with is no longer wanted."""
+        place.clear()
+        self._turns[place.id] = self._turns.get(place.id, 0) + 1
+        return self._turns[place.id]
+
+    def _instead(self, place: Any, sentence: str) -> None:
+        if not place.is_deleted:
             place.clear()
             with place:
-                message(self.session.readable(str(error)), "error")
+                message(sentence, "error")
 
     def soon(self, place: Any, what: str, content: Callable[[], Awaitable[None]]) -> None:
         """Fill a place as soon as the page is there."""
@@ -112,7 +233,7 @@ class Frame:
 
     def _fill_top(self) -> None:
         session = self.session
-        self._shown_state = (len(session.history), len(session.undone))
+        self._shown_version = session.version
         with self._top:
             link("anonto", "/", classes="brand")
             table = session.table
@@ -124,6 +245,7 @@ class Frame:
 
     def _undo(self, label: str, changes: list[dict[str, Any]], action: Callable[[], str | None]) -> None:
         def act() -> None:
+            self.check()
             action()
             ui.navigate.to(self.path)
 
@@ -149,6 +271,11 @@ class Frame:
             here = "step" if place == current else None
             items.append(tag("li", tag("a", number, name, href=path, class_=css, aria_current=here)))
         show(tag("nav", tag("ol", joined(*items)), class_="steps", aria_label="Steps"))
+
+
+def our_mistake(error: Exception) -> str:
+    """What a page says when something failed that must not."""
+    return f"That failed by our mistake ({type(error).__name__})."
 
 
 def onward(back: tuple[str, str] | None, forth: tuple[str, str] | None) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
@@ -38,6 +37,12 @@ _PAGE = """<!DOCTYPE html>
 <p>Open the whole address that <code>anonto serve</code> printed when it started, with everything after the question
 mark.</p>
 </body></html>
+"""
+
+
+_ONWARD = b"""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/"><title>anonto</title></head>
+<body><a href="/">Open anonto</a></body></html>
 """
 
 
@@ -133,12 +138,15 @@ class Guard:
         return scheme == "http" and self._is_own_host(host)
 
     def _key(self, headers: dict[str, str]) -> str | None:
-        try:
-            cookies = SimpleCookie(headers.get("cookie", ""))
-        except CookieError:
-            return None
-        found = cookies.get(self.cookie)
-        return found.value if found is not None and self._sessions.knows(found.value) else None
+        """The key that the browser brings.
+
+        Other programs on this machine share its cookies and may write theirs in any way, so only ours is looked at.
+        """
+        for one in headers.get("cookie", "").split(";"):
+            name, _, value = one.strip().partition("=")
+            if name == self.cookie and self._sessions.knows(value):
+                return value
+        return None
 
     async def _exchange(self, token: str, headers: dict[str, str], scope: Scope, send: Send) -> None:
         """The right token for a cookie; a browser that has one keeps its session."""
@@ -146,8 +154,12 @@ class Guard:
             await _refuse(scope, send, "The token in the address is wrong, or it is that of an earlier start.")
             return
         key = self._key(headers) or self._sessions.begin()
-        cookie = f"{self.cookie}={key}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, b"", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
+        cookie = (b"set-cookie", f"{self.cookie}={key}; Path=/; HttpOnly; SameSite=Strict".encode())
+        if headers.get("sec-fetch-site") in FOREIGN_SITES:
+            # A redirection would still count as that site's visit, to which a browser does not give a strict cookie.
+            await _answer(send, 200, _ONWARD, [cookie, (b"content-type", b"text/html; charset=utf-8")])
+        else:
+            await _answer(send, 303, b"", [(b"location", b"/"), cookie])
 
 
 def _is_address(name: str) -> bool:

@@ -6,17 +6,25 @@ import asyncio
 import contextlib
 import copy
 import os
-import shutil
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import AnontoError, OutsideFolderError, StoppedWorkError, VanishedTableError, WorkRefusedError
+from anonto.errors import (
+    OutsideFolderError,
+    SessionChangedError,
+    VanishedOntologyError,
+    VanishedTableError,
+    WorkRefusedError,
+)
+from anonto.web.drafts import are_about_the_same, files_of_plan
+from anonto.web.jobs import Job, carry_out, try_plans
 from anonto.web.processes import Worker
-from anonto.web.session import HERE, Job, Session
+from anonto.web.session import HERE, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import AsyncIterator, Coroutine, Iterator
 
     from anonto.web.session import Sessions
 
@@ -27,8 +35,12 @@ TABLE_ENDINGS = (
 ONTOLOGY_ENDINGS = (
     ".csv", ".csv.gz", ".tsv", ".txt", ".obo", ".obo.gz", ".owl", ".owl.gz", ".ttl", ".ttl.gz", ".xml", ".rdf", ".bin",
 )  # fmt: skip
+DEMO = "demo"
+"""The folder of the made-up table in that of a session, and where such a table comes from."""
 SLOW = ("risk",)
 """Questions that have a process of their own, so that others need not wait for them."""
+WITH_ONTOLOGIES = ("risk", "estimate")
+"""Questions that cannot be answered without every ontology of the plan."""
 MOST_FILES = 2_000
 MOST_LOOKED_AT = 20_000
 
@@ -75,94 +87,148 @@ class House:
             raise OutsideFolderError
         return path
 
+    def _led_out(self, place: Path) -> list[str]:
+        """The links in a folder whose files are not below the folder that was given at the start."""
+        root = self.folder.resolve() if self.folder is not None else place.resolve()
+        links = (one for one in place.iterdir() if one.is_symlink())
+        return [str(one) for one in links if not one.resolve().is_relative_to(root)]
+
     # ------------------------------------------------------------------------------------------ opening a table
 
     async def open_demo(self, session: Session) -> None:
-        """Open the made-up table."""
-        made = await session.desk.call("demo", {"folder": str(session.folder / "demo")})
-        await self._open(session, "demo", "discharges.csv", made["path"], folders=[str(session.folder / "demo")])
+        """Open the made-up table; once, however many pages ask for it at the same time."""
+
+        async def work() -> None:
+            made = await session.desk.call("demo", {"folder": str(session.folder / DEMO)})
+            await self._open(session, DEMO, "discharges.csv", made["path"])
+
+        await session.openings.once("open the demo", work)
 
     async def open_picked(self, session: Session, relative: str) -> None:
         """Open a file below the folder."""
         path = self.file(relative)
-        await self._open(session, "folder", path.name, str(path), folders=[str(path.parent)])
+        work = partial(self._open, session, "folder", path.name, str(path))
+        await session.openings.once(f"open {path}", work)
 
     async def open_upload(self, session: Session, stored: str, name: str) -> None:
         """Open a file that was dropped; the same table again goes on where the plan was."""
-        path = session.upload(stored)
-        if path is None:
+        upload = session.upload(stored)
+        if upload is None:
             raise OutsideFolderError
-        try:
-            await self._open(session, "upload", _shown(name), str(path), folders=[])
-        except AnontoError:
-            path.unlink(missing_ok=True)
-            raise
 
-    async def _open(self, session: Session, source: str, name: str, path: str, folders: list[str]) -> None:
-        table = {"source": source, "name": name, "path": session.reference(path)}
-        given: dict[str, Any] = {"table": {"path": path}}
+        async def work() -> None:
+            async with _kept_if_taken(session, upload) as path:
+                await self._open(session, "upload", _shown(name), str(path))
+
+        await session.openings.once(f"open {upload}", work)
+
+    async def _open(self, session: Session, source: str, name: str, path: str) -> None:
+        table: dict[str, Any] = {"source": source, "name": name, "path": session.reference(path)}
         with _named(path, name):
-            seen = await session.desk.call("open", given)
+            seen = await session.desk.call("open", {"table": {"path": path}})
             table |= {"sha256": seen["sha256"], "n_records": seen["n_records"]}
             before = session.table
-            if before is not None and before["sha256"] == seen["sha256"] and source == before["source"] == "upload":
+            if before is not None and source == before["source"] == "upload" and are_about_the_same(before, table):
                 with session.changing(f"Open {name} again") as draft:
                     draft["table"] = table
                 return
-            own = [ref for ref in session.draft["ontologies"] if Path(session.path(ref)).exists()]
-            proposed = await session.desk.call(
-                "propose", {**given, "ontologies": [session.path(ref) for ref in own], "folders": folders}
-            )
-        plan = session.take_plan(proposed["plan"])
+            found = await self.propose(session, {"table": table, "repairs": {}, "plan": {}})
         with session.changing(f"Open {name}") as draft:
-            draft.update(table=table, plan=plan, reasons=proposed["reasons"], repairs={})
-            used = [ref for one in plan["columns"].values() for ref in references(one) if "/" in ref]
-            draft["ontologies"] = {ref: session.draft["ontologies"].get(ref, Path(ref).name) for ref in [*own, *used]}
-        session.known["preview"] = seen
+            kept = {ref: one for ref, one in draft["ontologies"].items() if session.is_here(ref)}
+            draft.update(table=table, repairs={}, ontologies=kept)
+            take_proposal(draft, found)
+        session.known["open"] = seen
 
-    async def ready(self, session: Session) -> None:
+    async def propose(self, session: Session, about: dict[str, Any]) -> dict[str, Any]:
+        """The plan that is proposed for a table, with its reasons.
+
+        Args:
+            session: Whose ontologies are considered: those that were brought, and those that lie beside the table.
+            about: The ``table`` and the ``repairs`` of a draft, and a ``plan`` that says how the file is read.
+        """
+        table, options = about["table"], about["plan"].get("table", {})
+        path = session.path(table["path"])
+        asked = {
+            "table": {"path": path, "repairs": about["repairs"]},
+            "plan": {"table": options},
+            "ontologies": [session.path(ref) for ref in session.draft["ontologies"] if session.is_here(ref)],
+            "folders": [] if table["source"] == "upload" else [str(Path(path).parent)],
+            "leave_out": self._led_out(Path(path).parent) if table["source"] == "folder" else [],
+        }
+        found = await session.desk.call("propose", asked)
+        plan = session.take_plan(found["plan"])
+        return {"plan": {**plan, "table": options} if options else plan, "reasons": found["reasons"]}
+
+    async def ready(self, session: Session, *, with_ontologies: bool = False) -> None:
         """Have the table of the session there, after a restart too; refused where only the user has it."""
         table = session.table
-        if table is None or Path(session.path(table["path"])).exists():
+        if table is None:
             return
-        if table["source"] != "demo":
+        needed = [table["path"], *files_of_plan(session.plan)]
+        if any(ref.startswith(f"{HERE}{DEMO}/") and not session.is_here(ref) for ref in needed):
+            given = {"folder": str(session.folder / DEMO)}
+            await session.openings.once("make the demo", lambda: session.desk.call("demo", given))
+        if not session.is_here(table["path"]):
             raise VanishedTableError(table["name"])
-        await session.desk.call("demo", {"folder": str(session.folder / "demo")})
+        gone = [ref for ref in files_of_plan(session.plan) if not session.is_here(ref)]
+        if with_ontologies and gone:
+            raise VanishedOntologyError([session.name_of(ref) for ref in gone])
 
     async def ask(self, session: Session, task: str, **given: Any) -> dict[str, Any]:
-        """What the desk knows about the draft; asked once until the draft changes."""
+        """What the workers find out about the draft: asked once until it changes, and given up when it does."""
         key = f"{task} {sorted(given.items())!r}" if given else task
         if key not in session.known:
-            await self.ready(session)
-            known = session.known
-            worker = Worker() if task in SLOW else session.desk
-            try:
-                known[key] = await worker.call(task, {**session.given(), **given})
-            finally:
-                if worker is not session.desk:
-                    worker.stop()
-        found: dict[str, Any] = session.known[key]
+            await self.ready(session, with_ontologies=task in WITH_ONTOLOGIES)
+        known, asked = session.known, {**session.given(), **given}
+
+        async def answer() -> dict[str, Any]:
+            known[key] = await _answer(session, task, asked)
+            found: dict[str, Any] = known[key]
+            return found
+
+        found: dict[str, Any] = known[key] if key in known else await session.questions.once(key, answer)
         return found
 
-    async def add_ontology(self, session: Session, path: str, name: str) -> dict[str, Any]:
-        """Let an ontology file be chosen for columns; refused if it cannot be read."""
+    async def read_ontology(self, session: Session, path: str, name: str) -> dict[str, Any]:
+        """What an ontology file is like; refused if it cannot be read."""
         with _named(path, name):
-            card = await session.desk.call("card", {"ontology": path})
-        with session.changing(f"Bring the ontology {name}") as draft:
-            draft["ontologies"][session.reference(path)] = name
-        return card
+            return await session.desk.call("card", {"ontology": path})
+
+    async def read_dropped_ontology(self, session: Session, stored: str, name: str) -> tuple[str, dict[str, Any]]:
+        """Where an ontology file that was dropped lies, and what it is like; one that is refused is not kept."""
+        upload = session.upload(stored)
+        if upload is None:
+            raise OutsideFolderError
+        async with _kept_if_taken(session, upload) as path:
+            return str(path), await self.read_ontology(session, str(path), name)
 
     # ------------------------------------------------------------------------------------------ work in processes
 
-    async def start(self, session: Session, kind: str, expected: dict[str, float], **given: Any) -> None:
-        """Begin work in a process of its own; what was under way is stopped."""
+    async def start(
+        self, session: Session, kind: str, expected: dict[str, float], *, version: int, grid: Any = None
+    ) -> None:
+        """Begin work in a process of its own; what was under way is stopped.
+
+        Args:
+            session: Whose draft is run, or varied.
+            kind: ``run``, or ``sweep`` with a grid.
+            expected: The phases with the seconds that each will take.
+            version: Of the draft that the user has seen; refused if it is another.
+            grid: The steps of each plan of a sweep.
+        """
+        await self.ready(session, with_ontologies=True)
+        if session.version != version:
+            raise SessionChangedError
         if session.job is not None:
             session.job.stop()
-        await self.ready(session)
-        job = Job(kind, expected)
-        session.job = job
-        work = _run(session, job) if kind == "run" else _sweep(session, job, given["grid"])
-        self._keep(work)
+        draft = copy.deepcopy(session.draft)
+        if kind == "run":
+            number = session.new_number()
+            session.job = Job(kind, expected, draft, number)
+            self._keep(carry_out(session, session.job, number))
+        else:
+            session.job = Job(kind, expected, draft)
+            self._keep(try_plans(session, session.job, grid))
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         tasks = self.cache.setdefault("tasks", set())
@@ -171,48 +237,37 @@ class House:
         task.add_done_callback(tasks.discard)
 
 
-async def _run(session: Session, job: Job) -> None:
-    number, draft = session.next_number, copy.deepcopy(session.draft)
-    folder = session.run_folder(number)
-    shutil.rmtree(folder, ignore_errors=True)
-    with _ending(session, job):
-        found = await job.worker.call("run", {**session.given(draft), "folder": str(folder)}, job.listen)
-        session.add_run(
-            {
-                "number": number,
-                "label": plan_label(draft["plan"]),
-                "draft": draft,
-                "seconds": job.seconds,
-                "files": True,
-                **found,
-            }
-        )
-        job.number = number
-        job.end("done")
-    if job.state != "done":
-        shutil.rmtree(folder, ignore_errors=True)
+def take_proposal(draft: dict[str, Any], found: dict[str, Any]) -> None:
+    """Put a proposal into a draft; the ontologies that it found are known from now on."""
+    draft.update(plan=found["plan"], reasons=found["reasons"])
+    for ref in files_of_plan(found["plan"]):
+        draft["ontologies"].setdefault(ref, Path(ref).name)
 
 
-async def _sweep(session: Session, job: Job, grid: Any) -> None:
-    draft = copy.deepcopy(session.draft)
-    with _ending(session, job):
-        found = await job.worker.call("sweep", {**session.given(draft), "grid": grid}, job.listen)
-        for point in found["points"]:
-            plan = session.take_plan(point["plan"])
-            session.add_run(
-                {
-                    "number": session.next_number,
-                    "label": plan_label(plan),
-                    "draft": {**draft, "plan": plan},
-                    "files": False,
-                    "tried": True,
-                    **{key: point[key] for key in ("worst", "utility", "losses")},
-                }
-            )
-        if found["points"]:
-            job.end("done")
-        else:
-            job.end("failed", " ".join(found["skipped"]) or "There was nothing to try.")
+async def _answer(session: Session, task: str, asked: dict[str, Any]) -> dict[str, Any]:
+    if task not in SLOW:
+        return await (session.estimator if task == "estimate" else session.desk).call(task, asked)
+    worker = Worker()
+    try:
+        return await worker.call(task, asked)
+    finally:
+        worker.stop()
+
+
+@contextlib.asynccontextmanager
+async def _kept_if_taken(session: Session, upload: Path) -> AsyncIterator[Path]:
+    """An upload under the name of its content; wiped when it is not taken, for whatever reason."""
+    from anonto.ontology.source import file_sha256
+
+    path, is_new = upload, True
+    try:
+        path, is_new = session.settled(upload, await asyncio.to_thread(file_sha256, upload))
+        session.known = {}  # what could not be read before can be read now
+        yield path
+    except BaseException:
+        if is_new:
+            path.unlink(missing_ok=True)
+        raise
 
 
 @contextlib.contextmanager
@@ -224,44 +279,7 @@ def _named(path: str, name: str) -> Iterator[None]:
         raise WorkRefusedError(str(error).replace(Path(path).name, name)) from None
 
 
-@contextlib.contextmanager
-def _ending(session: Session, job: Job) -> Iterator[None]:
-    """Let a job end in one of its states, whatever happens."""
-    try:
-        yield
-    except StoppedWorkError:
-        if job.state == "running":
-            job.end("failed", "The process ended unexpectedly, perhaps for want of memory.")
-    except AnontoError as error:
-        job.end("failed", session.readable(str(error)))
-    except Exception as error:
-        job.end("failed", f"That failed by our mistake ({type(error).__name__}).")
-        raise
-
-
-# ------------------------------------------------------------------------------------------------ small words
-
-
-def references(description: dict[str, Any]) -> list[str]:
-    """The ontologies of a column."""
-    ontology = description.get("ontology")
-    return [] if ontology is None else list(ontology) if isinstance(ontology, list) else [ontology]
-
-
-def plan_label(plan: dict[str, Any]) -> str:
-    """A plan in a few words."""
-    said = []
-    for step in plan["steps"]:
-        telling = ("k", "percent", "epsilon", "noise_level", "rate", "width", "bins")
-        numbers = [f"{key} = {step[key]}" for key in telling if step.get(key) is not None]
-        said.append(f"{step['method']} {', '.join(numbers)}".strip())
-    return "; ".join(said) or "nothing masked"
-
-
 def _shown(name: str) -> str:
     """The name of an upload, for showing alone."""
     bare = name.replace("\\", "/").rpartition("/")[2]
     return "".join(sign for sign in bare if sign.isprintable())[:120] or "table"
-
-
-__all__ = ["HERE", "ONTOLOGY_ENDINGS", "TABLE_ENDINGS", "House", "plan_label", "references"]

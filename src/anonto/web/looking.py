@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from anonto.errors import InputError
 from anonto.methods.registry import METHODS, Method
 from anonto.ontology.card import health_card
 from anonto.ontology.catalogue import LISTED
@@ -22,7 +23,7 @@ from anonto.table.description import ColumnDescription
 from anonto.table.match import match
 from anonto.table.series import as_text_series
 from anonto.taxonomy.closure import closure
-from anonto.web.opening import plan_in, table_of, taxonomy_of, texts_of
+from anonto.web.opening import table_of, taxonomy_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,7 +112,8 @@ def propose_plan(given: dict[str, Any], report: Report) -> dict[str, Any]:
     """The plan that `anonto init` would write, with its reasons."""
     del report
     table = table_of(given)
-    proposal = propose(table, ontologies=given.get("ontologies", ()), folders=given.get("folders", ()))
+    looked_at = {key: given.get(key, ()) for key in ("ontologies", "folders", "leave_out")}
+    proposal = propose(table, **looked_at)
     plan = proposal.plan.to_dict()
     return {"plan": plan, "reasons": {name: list(said) for name, said in proposal.reasons.items()}}
 
@@ -147,15 +149,24 @@ def ontology_card(given: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def coverage(given: dict[str, Any], report: Report) -> dict[str, Any]:
-    """For each column with an ontology the share of its cells that the ontology knows."""
+    """For each column with an ontology the share of its cells that the ontology knows, or why that cannot be said."""
     del report
-    found = {}
-    for name, one in plan_in(given).columns.items():
-        references = [each for each in one.ontologies if isinstance(each, str)]
-        if one.kind == "nominal" and one.role != "identifier" and references:
+    found: dict[str, float] = {}
+    unread: dict[str, str] = {}
+    for name, described in given["plan"]["columns"].items():
+        if described["kind"] != "nominal" or described["role"] == "identifier" or not described.get("ontology"):
+            continue
+        try:
+            one = ColumnDescription.from_mapping(name, described)
             texts = texts_of(given, name, one.na)
-            found[name] = min(float(match(texts, taxonomy_of(each)).coverage) for each in references)
-    return {"coverage": found}
+            known = [
+                float(match(texts, taxonomy_of(each)).coverage) for each in one.ontologies if isinstance(each, str)
+            ]
+        except InputError as error:
+            unread[name] = error.on_the_command_line
+        else:
+            found[name] = min(known, default=1.0)
+    return {"coverage": found, "unread": unread}
 
 
 def match_column(given: dict[str, Any], report: Report) -> dict[str, Any]:

@@ -6,17 +6,21 @@ Markup is built by `tag`, which escapes every text that goes into it; nothing el
 from __future__ import annotations
 
 from html import escape
+from inspect import iscoroutine
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from nicegui import ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from anonto.errors import AnontoError
 from anonto.web.words import TERMS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from nicegui import Client
     from nicegui.element import Element
     from nicegui.events import GenericEventArguments
 
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     Action = Callable[[], Awaitable[None] | None]
 
 _numbers = count(1)
+_refusals: WeakKeyDictionary[Client, Callable[[AnontoError], None]] = WeakKeyDictionary()
+"""For each page, who is told of what is refused."""
 
 
 class Markup(str):
@@ -55,8 +61,13 @@ def show(markup: Markup, classes: str = "") -> ui.html:
 
 def term(word: str, key: str | None = None) -> Markup:
     """A word with its explanation, which appears when it is pointed at or reached with the keyboard."""
+    return explained(word, TERMS[key or word])
+
+
+def explained(word: str, why: str) -> Markup:
+    """A word with an explanation of its own."""
     name = f"tip-{next(_numbers)}"
-    explanation = tag("span", TERMS[key or word], class_="tip", role="tooltip", id=name)
+    explanation = tag("span", why, class_="tip", role="tooltip", id=name)
     return tag("span", word, explanation, class_="term", tabindex="0", aria_describedby=name)
 
 
@@ -122,8 +133,17 @@ def button(label: str, action: Action, *, classes: str = "", name: str | None = 
     element.props["type"] = "button"
     if name is not None:
         element.props["aria-label"] = name
-    element.on("click", lambda _: action())
+    element.on("click", lambda _: _done(action))
     return element
+
+
+def enable(control: ui.element, *, is_enabled: bool) -> None:
+    """Let a control be used, or not for a while."""
+    if is_enabled:
+        control.props.pop("disabled", None)
+    else:
+        control.props["disabled"] = "disabled"
+    control.update()
 
 
 def link(
@@ -208,7 +228,7 @@ def checkbox(label: str, value: bool, on_change: Handler, *, explanation: str | 
         shown.props["for"] = name
         if explanation:
             _explain(explanation)
-    control.on("change", lambda event: on_change(event.args), js_handler="(e) => emit(e.target.checked)")
+    control.on("change", lambda event: _done(on_change, event.args), js_handler="(e) => emit(e.target.checked)")
     return control
 
 
@@ -261,6 +281,29 @@ def _tell(control: Element, event: str, on_change: Handler) -> None:
     """Hear of changes. What the browser holds is given as attributes, so that no update of the page undoes typing."""
 
     def changed(given: GenericEventArguments) -> Awaitable[None] | None:
-        return on_change(given.args)
+        return _done(on_change, given.args)
 
     control.on(event, changed, js_handler="(e) => emit(e.target.value)")
+
+
+def on_refusal(told: Callable[[AnontoError], None]) -> None:
+    """Let a page be told when something that its user asked for is refused."""
+    _refusals[ui.context.client] = told
+
+
+def _done(action: Callable[..., Awaitable[None] | None], *given: Any) -> Awaitable[None] | None:
+    """Do what the user asks for; the page is told when it is refused."""
+    told = _refusals[ui.context.client]
+    try:
+        result = action(*given)
+    except AnontoError as error:
+        told(error)
+        return None
+    return _awaited(result, told) if iscoroutine(result) else None
+
+
+async def _awaited(result: Awaitable[None], told: Callable[[AnontoError], None]) -> None:
+    try:
+        await result
+    except AnontoError as error:
+        told(error)

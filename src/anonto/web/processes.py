@@ -32,11 +32,13 @@ class Worker:
 
     def __init__(self) -> None:
         self._process: Process | None = None
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._waiting: dict[int, tuple[Process, asyncio.Future[dict[str, Any]]]] = {}
+        """By the number of a request: who was asked, and the answer to come."""
         self._listeners: dict[int, Listener] = {}
         self._numbers = itertools.count(1)
         self._starting = asyncio.Lock()
-        self._reader: asyncio.Task[None] | None = None
+        self._n_stops = 0
+        self._readers: set[asyncio.Task[None]] = set()
 
     @property
     def pid(self) -> int | None:
@@ -57,7 +59,7 @@ class Worker:
         process = await self._running()
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = answer
+        self._waiting[number] = (process, answer)
         if listen is not None:
             self._listeners[number] = listen
         line = json.dumps({"number": number, "task": task, "given": given}, ensure_ascii=False)
@@ -83,18 +85,21 @@ class Worker:
         await self._running()
 
     def stop(self) -> None:
-        """End the process at once, whatever it does."""
+        """End the process at once, whatever it does, and one that is being started too."""
+        self._n_stops += 1
         process, self._process = self._process, None
-        if process is not None and process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                _kill(process.pid)
-        self._let_go()
+        if process is not None:
+            _end(process)
+            self._let_go(process)
 
     async def _running(self) -> Process:
+        n_stops = self._n_stops
         async with self._starting:
+            if self._n_stops != n_stops:
+                raise StoppedWorkError
             if self._process is None or self._process.returncode is not None:
                 shown = None if os.environ.get("ANONTO_DEBUG") else DEVNULL
-                self._process = await asyncio.create_subprocess_exec(
+                process = await asyncio.create_subprocess_exec(
                     sys.executable,
                     "-P",
                     "-m",
@@ -105,28 +110,44 @@ class Worker:
                     limit=LONGEST_ANSWER,
                     start_new_session=True,
                 )
-                self._reader = asyncio.create_task(self._read(self._process))
+                reader = asyncio.create_task(self._read(process))
+                self._readers.add(reader)
+                reader.add_done_callback(self._readers.discard)
+                if self._n_stops != n_stops:
+                    _end(process)
+                    raise StoppedWorkError
+                self._process = process
             return self._process
 
     async def _read(self, process: Process) -> None:
-        while process.stdout is not None and (line := await process.stdout.readline()):
-            answer = json.loads(line)
-            number = answer["number"]
-            if "progress" in answer:
-                if number in self._listeners:
-                    self._listeners[number](answer["progress"])
-            elif number in self._waiting and not self._waiting[number].done():
-                self._waiting[number].set_result(answer)
-        await process.wait()
-        if self._process is process:
-            self._process = None
-            self._let_go()
+        """Hand out the answers of a process until it ends; whoever waits for it then is told."""
+        try:
+            while process.stdout is not None and (line := await process.stdout.readline()):
+                answer = json.loads(line)
+                number = answer["number"]
+                if "progress" in answer:
+                    if number in self._listeners:
+                        self._listeners[number](answer["progress"])
+                elif number in self._waiting and not self._waiting[number][1].done():
+                    self._waiting[number][1].set_result(answer)
+            await process.wait()
+        finally:
+            _end(process)
+            if self._process is process:
+                self._process = None
+            self._let_go(process)
 
-    def _let_go(self) -> None:
-        """Tell those who wait that no answer will come."""
-        for answer in self._waiting.values():
-            if not answer.done():
+    def _let_go(self, process: Process) -> None:
+        """Tell those who wait for a process that no answer will come."""
+        for asked, answer in self._waiting.values():
+            if asked is process and not answer.done():
                 answer.set_exception(StoppedWorkError())
+
+
+def _end(process: Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            _kill(process.pid)
 
 
 def _kill(pid: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from codecs import BOM_UTF8
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -18,14 +19,17 @@ from anonto.stats.profile import profile
 from anonto.sweeping import pareto_front
 from anonto.sweeping import sweep as sweep_plans
 from anonto.sweeping.score import lost_at_random, utility_of
+from anonto.table.csv_files import TAB_ENDINGS
 from anonto.table.reading import read_table
-from anonto.table.writing import write_table
+from anonto.table.writing import output_format, write_table
 from anonto.web.opening import ENDINGS, open_once, opened_plan, path_of, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import polars as pl
+
+    from anonto.table.table import Origin
 
     Report = Callable[[dict[str, Any]], None]
 
@@ -127,10 +131,19 @@ def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
         "evidence": release.evidence,
         "assessment": found.to_dict(),
         "ending": ending,
+        "dialect": _dialect_of(table_of(given).origin, ending),
         "worst": found.worst.to_dict() if found.worst else None,
         "utility": losses["utility"],
         "losses": losses,
     }
+
+
+def _dialect_of(origin: Origin, ending: str) -> dict[str, str]:
+    """How a masked CSV file is spelled, for those who read it again: as the original, if that is CSV too."""
+    if origin.dialect is None or output_format(f"masked{ending}") != "csv":
+        return {}
+    delimiter = "\t" if ending.startswith(TAB_ENDINGS) else origin.dialect.delimiter
+    return {"delimiter": delimiter, "encoding": origin.dialect.encoding}
 
 
 def _utility(frame: pl.DataFrame, plan: Plan, found: Assessment) -> dict[str, float | None]:
@@ -182,10 +195,14 @@ def front(given: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def export(given: dict[str, Any], report: Report) -> dict[str, Any]:
-    """The masked table in another format."""
+    """The masked table in another format; ``dialect`` as the run told it."""
     del report
     masked, target = Path(given["masked"]), Path(given["target"])
-    write_table(read_table(masked), target, force=True)
+    dialect = dict(given.get("dialect", {}))
+    with masked.open("rb") as file:
+        if file.read(len(BOM_UTF8)) == BOM_UTF8:  # written so where a cell did not fit the original's encoding
+            dialect.pop("encoding", None)
+    write_table(read_table(masked, **dialect), target, force=True)
     return {}
 
 

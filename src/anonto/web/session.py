@@ -9,26 +9,21 @@ from __future__ import annotations
 import copy
 import secrets
 import shutil
-import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonto.web.drafts import EMPTY_DRAFT, with_ontologies
 from anonto.web.processes import Worker
+from anonto.web.underway import UnderWay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from anonto.web.folders import Records
+    from anonto.web.jobs import Job
 
 MOST_UNDO = 50
-EMPTY_DRAFT: dict[str, Any] = {
-    "table": None,
-    "plan": {"columns": {}, "steps": []},
-    "reasons": {},
-    "repairs": {},
-    "ontologies": {},
-}
 HERE = "@/"
 """How the draft names a file in the session's own folder, which has another name after a restart."""
 
@@ -46,9 +41,18 @@ class Session:
         self.runs: list[dict[str, Any]] = [{**run, "files": False} for run in record.get("runs", [])]
         self.desk = Worker()
         """Answers questions about the table, one after the other."""
+        self.estimator = Worker()
+        """Makes estimates, apart from the desk: one that is outdated is ended, so that the next need not wait."""
         self.job: Job | None = None
+        self.version = 0
+        """Counts the changes of the draft, so that a page can tell whether it shows what is."""
         self.known: dict[str, Any] = {}
-        """What the desk has found about the draft; asked again whenever the draft has changed."""
+        """What was found about the draft; asked again whenever the draft has changed."""
+        self.questions = UnderWay()
+        """What is being asked about the draft; given up when it changes."""
+        self.openings = UnderWay()
+        """What is being opened; given up when everything is forgotten."""
+        self._last_number = max((run["number"] for run in self.runs), default=0)
         self._key = key
         self._records = records
 
@@ -80,11 +84,20 @@ class Session:
         own = f"{self.folder}/"
         return f"{HERE}{path.removeprefix(own)}" if path.startswith(own) else path
 
+    def is_here(self, reference: str) -> bool:
+        """Whether what a reference names can be read; an upload cannot after a restart. Listed names always can."""
+        return "/" not in reference or Path(self.path(reference)).exists()
+
+    def name_of(self, reference: str) -> str:
+        """An ontology by the name that the user knows."""
+        name: str = self.draft["ontologies"].get(reference, reference.rpartition("/")[2])
+        return name
+
     def given(self, draft: dict[str, Any] | None = None) -> dict[str, Any]:
         """Table and plan of a draft, as a task of a worker takes them."""
         one = draft or self.draft
         table = one["table"] or {}
-        plan = _with_ontologies(one["plan"], self.path)
+        plan = with_ontologies(one["plan"], self.path)
         return {
             "table": {"path": self.path(table.get("path", "")), "repairs": one["repairs"]},
             "plan": plan,
@@ -93,7 +106,7 @@ class Session:
 
     def take_plan(self, plan: dict[str, Any]) -> dict[str, Any]:
         """A plan of a worker as the draft keeps it."""
-        return _with_ontologies(plan, self.reference)
+        return with_ontologies(plan, self.reference)
 
     def readable(self, sentence: str) -> str:
         """A message with the names that the user knows instead of those that files have here."""
@@ -116,8 +129,7 @@ class Session:
             return
         self.history = [*self.history, {"what": what, "draft": before}][-MOST_UNDO:]
         self.undone = []
-        self.known = {}
-        self.save()
+        self._changed()
 
     def undo(self) -> str | None:
         """Take the last change back; what it was."""
@@ -133,10 +145,20 @@ class Session:
         change = one.pop()
         other.append({"what": change["what"], "draft": self.draft})
         self.draft = change["draft"]
-        self.known = {}
-        self.save()
+        self._changed()
         what: str = change["what"]
         return what
+
+    def _changed(self) -> None:
+        """Forget what was known, and what is being asked, about the draft that was."""
+        self.version += 1
+        self.known = {}
+        is_estimating = "estimate" in self.questions
+        self.questions.give_up()
+        if is_estimating:
+            self.estimator.stop()
+            self.estimator = Worker()
+        self.save()
 
     # ------------------------------------------------------------------------------------------ runs
 
@@ -149,10 +171,10 @@ class Session:
         """A run by its number."""
         return next((run for run in self.runs if run["number"] == number), None)
 
-    @property
-    def next_number(self) -> int:
-        """The number of the next run."""
-        return max((run["number"] for run in self.runs), default=0) + 1
+    def new_number(self) -> int:
+        """A number for a run that no other has, not even one that was stopped."""
+        self._last_number += 1
+        return self._last_number
 
     def run_folder(self, number: int) -> Path:
         """Where the files of a run are."""
@@ -176,13 +198,29 @@ class Session:
         known = {path.name: path for path in self._uploads()}
         return known.get(name)
 
+    def settled(self, upload: Path, sha256: str) -> tuple[Path, bool]:
+        """Name an upload by its content, and say whether it is new.
+
+        So the same file, dropped again after a restart, lies where every plan that speaks of it looks for it.
+        """
+        path = upload.with_name(sha256)
+        if path == upload or path.exists():
+            if path != upload:
+                upload.unlink()
+            return path, False
+        upload.rename(path)
+        return path, True
+
     def _uploads(self) -> Iterator[Path]:
         folder = self.folder / "uploads"
         return folder.iterdir() if folder.is_dir() else iter(())
 
     def close(self) -> None:
         """Stop its processes."""
+        self.questions.give_up()
+        self.openings.give_up()
         self.desk.stop()
+        self.estimator.stop()
         if self.job is not None:
             self.job.stop()
 
@@ -192,22 +230,9 @@ class Session:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700)
         self.draft, self.history, self.undone, self.runs = copy.deepcopy(EMPTY_DRAFT), [], [], []
-        self.known, self.job = {}, None
-        self.desk = Worker()
-        self.save()
-
-
-def _with_ontologies(plan: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """A plan with every ontology named otherwise."""
-
-    def changed(ontology: Any) -> Any:
-        return [change(one) for one in ontology] if isinstance(ontology, list) else change(ontology)
-
-    columns = {
-        name: {key: changed(value) if key == "ontology" else value for key, value in one.items()}
-        for name, one in plan["columns"].items()
-    }
-    return {**plan, "columns": columns}
+        self.job, self._last_number = None, 0
+        self.desk, self.estimator = Worker(), Worker()
+        self._changed()
 
 
 class _Change:
@@ -226,74 +251,6 @@ class _Change:
             self._session.draft = self._before
         else:
             self._session.remember(self._before, self._what)
-
-
-class Job:
-    """Work in a process of its own: how far it is, and how it ended."""
-
-    def __init__(self, kind: str, phases: dict[str, float]) -> None:
-        self.kind = kind
-        self.phases = phases
-        """The phases in order, with the seconds each is expected to take."""
-        self.worker = Worker()
-        self.started = time.monotonic()
-        self.phase = next(iter(phases))
-        self.phase_started = self.started
-        self.share: float | None = None
-        """How much of the phase is done, where that is known."""
-        self.state = "running"
-        self.message = ""
-        self.seconds_taken = 0.0
-        self.number: int | None = None
-        """Of the run that came out."""
-
-    def listen(self, progress: dict[str, Any]) -> None:
-        """Take a report of progress."""
-        if progress.get("phase", self.phase) != self.phase:
-            self.phase, self.phase_started, self.share = progress["phase"], time.monotonic(), None
-        self.share = progress.get("share", self.share)
-
-    @property
-    def done(self) -> float:
-        """The share of the work that is done, from 0 to 1; an estimate within a phase."""
-        if self.state == "done":
-            return 1.0
-        return self._expected_before() / max(sum(self.phases.values()), 1e-9)
-
-    @property
-    def seconds_left(self) -> float:
-        """How long it will still take, by what was expected of the phases."""
-        total, before = sum(self.phases.values()), self._expected_before()
-        spent = time.monotonic() - self.started
-        pace = max(spent / before, 0.2) if before > 1.0 else 1.0
-        return max(total - before, 0.5) * min(pace, 5.0)
-
-    @property
-    def seconds(self) -> float:
-        """How long it has taken so far."""
-        return time.monotonic() - self.started
-
-    def _expected_before(self) -> float:
-        """Of the expected seconds, those that are behind."""
-        names = list(self.phases)
-        behind = sum(self.phases[name] for name in names[: names.index(self.phase)]) if self.phase in names else 0.0
-        expected = self.phases.get(self.phase, 1.0)
-        if self.share is not None:
-            return behind + self.share * expected
-        spent = time.monotonic() - self.phase_started
-        # Approaches the end of the phase without reaching it, however wrong the expectation was.
-        return behind + expected * (spent / expected if spent < 0.7 * expected else 1 - 0.3 * 0.7 * expected / spent)
-
-    def end(self, state: str, message: str = "") -> None:
-        """Say how it ended."""
-        self.state, self.message = state, message
-        self.seconds_taken = self.seconds
-        self.worker.stop()
-
-    def stop(self) -> None:
-        """Stop it for good."""
-        if self.state == "running":
-            self.end("cancelled", "")
 
 
 class Sessions:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonto.web.drafts import references
 from anonto.web.frame import onward
-from anonto.web.house import references
-from anonto.web.pages.columns import NO_ONTOLOGY, offered_ontologies, set_kind, set_ontology, set_role
+from anonto.web.pages.columns import offered_ontologies, options_of, set_kind, set_ontology, set_role
 from anonto.web.parts import (
     Markup,
     box,
@@ -28,6 +28,7 @@ from anonto.web.words import KINDS, MEASURES, MISSING, ROLES, UNMATCHED
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
 
+ROOTS = {"ontology": "The whole ontology", "lcs": "The smallest branch with all values"}
 LIKE_ENOUGH = 90
 FIRST_SHOWN = 12
 
@@ -48,80 +49,100 @@ def column_page(frame: Frame, asked: dict[str, str]) -> None:
                 offered = await offered_ontologies(frame)
                 fields.clear()
                 with fields:
-                    _fields(frame, name, offered, details)
+                    _Fields(frame, name, offered, details).draw()
                 await _show_details(frame, name, details)
 
             frame.soon(fields, "Looking at the column", fill)
         onward(("All columns", "/columns"), ("Risk before", "/risk"))
 
 
-def _fields(frame: Frame, name: str, offered: dict[str, str], details: Any) -> None:
-    description = frame.session.plan["columns"][name]
+class _Fields:
+    """What can be said of the column; a control that another one changes is drawn anew."""
 
-    def set_key(key: str, value: str, allowed: dict[str, str]) -> None:
+    def __init__(self, frame: Frame, name: str, offered: dict[str, str], details: Any) -> None:
+        self.frame, self.name, self.offered, self.details = frame, name, offered, details
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What the plan says of the column."""
+        found: dict[str, Any] = self.frame.session.plan["columns"][self.name]
+        return found
+
+    def draw(self) -> None:
+        """All controls."""
+        self.kind = box()
+        choice("Role", ROLES, self.description["role"], self._set_role, explained="role")
+        self.ontology = box()
+        self._choice("measure", "Measure", MEASURES, "wu-palmer")
+        root = self.description.get("root", "ontology")
+        self._choice("root", "Root", ROOTS if root in ROOTS else {**ROOTS, root: root}, "ontology")
+        self._choice("missing", "Missing values", MISSING, "keep")
+        self.unmatched = box()
+        self._draw_kind()
+        self._draw_ontology()
+        self._draw_unmatched()
+
+    def _draw_kind(self) -> None:
+        self.kind.clear()
+        with self.kind:
+            choice("Kind", KINDS, self.description["kind"], self._set_kind, explained="kind")
+
+    def _draw_ontology(self) -> None:
+        self.ontology.clear()
+        with self.ontology:
+            options, chosen = options_of(self.frame, self.description, self.offered)
+            choice("Ontology", options, chosen, self._set_ontology, explained="ontology")
+
+    def _draw_unmatched(self) -> None:
+        self.unmatched.clear()
+        with self.unmatched:
+            now = self.description.get("unmatched", "refuse")
+            choice("Unknown values", UNMATCHED, now, self._set_unmatched, explained="unmatched")
+
+    def _choice(self, key: str, label: str, options: dict[str, str], standard: str) -> None:
+        now = self.description.get(key, standard)
+        choice(label, options, now, lambda value: self._set(key, value, options), explained=key)
+
+    def _set(self, key: str, value: str, allowed: dict[str, str]) -> None:
         if value in allowed:
-            with frame.changing(f"{key} of {name}".capitalize()) as draft:
-                draft["plan"]["columns"][name][key] = value
+            with self.frame.changing(f"{key} of {self.name}".capitalize()) as draft:
+                draft["plan"]["columns"][self.name][key] = value
 
-    async def changed_ontology(value: Any) -> None:
-        await set_ontology(frame, name, value)
-        await _show_details(frame, name, details)
+    def _set_role(self, value: Any) -> None:
+        set_role(self.frame, self.name, value)
 
-    async def changed_kind(value: Any) -> None:
-        await set_kind(frame, name, value)
-        await _show_details(frame, name, details)
+    async def _set_kind(self, value: Any) -> None:
+        is_set = False
+        try:
+            is_set = await set_kind(self.frame, self.name, value)
+        finally:
+            (self._draw_ontology if is_set else self._draw_kind)()
+        await _show_details(self.frame, self.name, self.details)
 
-    async def changed_unmatched(value: Any) -> None:
-        set_key("unmatched", value, UNMATCHED)
-        await _show_details(frame, name, details)
+    async def _set_ontology(self, value: Any) -> None:
+        await set_ontology(self.frame, self.name, value)
+        self._draw_kind()
+        self._draw_unmatched()
+        await _show_details(self.frame, self.name, self.details)
 
-    chosen = (references(description) or [NO_ONTOLOGY])[0]
-    options = offered if chosen in offered else {**offered, chosen: chosen.rpartition("/")[2]}
-    roots = {"ontology": "The whole ontology", "lcs": "The smallest branch with all values"}
-    choice("Kind", KINDS, description["kind"], changed_kind, explained="kind")
-    choice("Role", ROLES, description["role"], lambda value: set_role(frame, name, value), explained="role")
-    choice("Ontology", options, chosen, changed_ontology, explained="ontology")
-    choice(
-        "Measure",
-        MEASURES,
-        description.get("measure", "wu-palmer"),
-        lambda value: set_key("measure", value, MEASURES),
-        explained="measure",
-    )
-    root = description.get("root", "ontology")
-    choice(
-        "Root",
-        roots if root in roots else {**roots, root: root},
-        root,
-        lambda value: set_key("root", value, roots),
-        explained="root",
-    )
-    choice(
-        "Missing values",
-        MISSING,
-        description.get("missing", "keep"),
-        lambda value: set_key("missing", value, MISSING),
-        explained="missing",
-    )
-    choice(
-        "Unknown values", UNMATCHED, description.get("unmatched", "refuse"), changed_unmatched, explained="unmatched"
-    )
+    async def _set_unmatched(self, value: Any) -> None:
+        self._set("unmatched", value, UNMATCHED)
+        await _show_details(self.frame, self.name, self.details)
 
 
 async def _show_details(frame: Frame, name: str, place: Any) -> None:
     """What follows from the description: the order of steps, or the fit of the ontology."""
     description = frame.session.plan["columns"][name]
-    ontologies = references(description)
     if description["kind"] == "ordinal":
-        place.clear()
+        frame.clear(place)
         with place:
-            _order(frame, name)
-    elif description["kind"] == "nominal" and ontologies:
+            _order(frame, name, place)
+    elif description["kind"] == "nominal" and references(description):
 
         async def content() -> None:
             asked = {"column": name, "description": frame.session.given()["plan"]["columns"][name]}
-            asked["ontology"] = frame.session.path(ontologies[0])
-            found = await frame.house.ask(frame.session, "match", **asked)
+            asked["ontology"] = references(asked["description"])[0]
+            found = await frame.ask("match", **asked)
             place.clear()
             with place:
                 _fit(frame, name, found, place)
@@ -129,14 +150,18 @@ async def _show_details(frame: Frame, name: str, place: Any) -> None:
 
         await frame.fill(place, "Placing the values in the ontology", content)
     else:
-        place.clear()
+        frame.clear(place)
         with place:
             _missing_texts(frame, name)
 
 
-def _order(frame: Frame, name: str) -> None:
-    def changed(value: Any) -> None:
+def _order(frame: Frame, name: str, place: Any) -> None:
+    async def changed(value: Any) -> None:
         lines = [line.strip() for line in str(value).splitlines() if line.strip()]
+        if not lines:
+            frame.say(f"The order of {name} needs its values, one on each line.", "error")
+            await _show_details(frame, name, place)
+            return
         with frame.changing(f"Order of {name}") as draft:
             draft["plan"]["columns"][name]["order"] = list(dict.fromkeys(lines))
 
@@ -251,7 +276,7 @@ def _tree(frame: Frame, asked: dict[str, Any]) -> None:
         if len(words) < 2:
             return
         with frame.refusing():
-            found = await frame.session.desk.call("search", {**frame.session.given(), **asked, "text": words})
+            found = await frame.call("search", {**frame.session.given(), **asked, "text": words})
             results.clear()
             with results:
                 rows = [
@@ -273,7 +298,7 @@ def _tree(frame: Frame, asked: dict[str, Any]) -> None:
 
 def _branch(frame: Frame, asked: dict[str, Any], place: Any, concept: str | None) -> None:
     async def content() -> None:
-        found = await frame.session.desk.call("tree", {**frame.session.given(), **asked, "concept": concept})
+        found = await frame.call("tree", {**frame.session.given(), **asked, "concept": concept})
         place.clear()
         with place:
             for node in found["nodes"]:

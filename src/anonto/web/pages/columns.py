@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from anonto.errors import SessionChangedError
+from anonto.web.drafts import references
 from anonto.web.dropzone import Dropzone
 from anonto.web.frame import onward
-from anonto.web.house import ONTOLOGY_ENDINGS, references
-from anonto.web.parts import box, button, choice, heading, link, show, tag, term, text
+from anonto.web.house import ONTOLOGY_ENDINGS, take_proposal
+from anonto.web.parts import box, button, choice, explained, heading, link, show, tag, term, text
 from anonto.web.words import KINDS, ROLES
 
 if TYPE_CHECKING:
@@ -39,8 +41,8 @@ def columns_page(frame: Frame, asked: dict[str, str]) -> None:
                 with rows:
                     _head()
                     shown = names[first : first + ON_A_PAGE]
-                    places = {name: _row(frame, name, first + place, offered) for place, name in enumerate(shown)}
-                await _show_coverage(frame, places)
+                    drawn = [_Row(frame, name, first + place, offered) for place, name in enumerate(shown)]
+                await _show_coverage(frame, drawn)
 
             frame.soon(rows, "Reading the proposal", fill)
         with box("grid"):
@@ -69,8 +71,10 @@ async def offered_ontologies(frame: Frame) -> dict[str, str]:
     house, session = frame.house, frame.session
     if "listed" not in house.cache:
         house.cache["listed"] = (await session.desk.call("ontologies", {}))["listed"]
+    frame.check()
     listed = {one["name"]: one["title"] for one in house.cache["listed"]}
-    return {NO_ONTOLOGY: "none", **session.draft["ontologies"], **listed}
+    own = {ref: name for ref, name in session.draft["ontologies"].items() if session.is_here(ref)}
+    return {NO_ONTOLOGY: "none", **own, **listed}
 
 
 def _head() -> None:
@@ -85,35 +89,95 @@ def _head() -> None:
     show(tag("div", *heads, class_="column-row head"))
 
 
-def _row(frame: Frame, name: str, place: int, offered: dict[str, str]) -> Any:
-    session = frame.session
-    description = session.plan["columns"][name]
-    with box("column-row"):
-        said = session.draft["reasons"].get(name, [])
-        with box():
-            text(name, "div", "column-name")
-            if said:
-                with box("reasons", "details"):
-                    text("Why?", "summary").props["aria-label"] = f"Why is {name} proposed so?"
-                    for reason in said:
-                        text(reason, "p", "small")
-        choice("Kind", KINDS, description["kind"], lambda value: set_kind(frame, name, value), of=name)
-        choice("Role", ROLES, description["role"], lambda value: set_role(frame, name, value), of=name)
-        chosen = (references(description) or [NO_ONTOLOGY])[0]
-        options = offered if chosen in offered else {**offered, chosen: chosen.rpartition("/")[2]}
-        choice("Ontology", options, chosen, lambda value: set_ontology(frame, name, value, covered), of=name)
-        covered = box("number")
-        link("Look closer", f"/column?number={place}", classes="button slim", name=f"Look closer at {name}")
-    return covered
+class _Row:
+    """A column with what can be changed about it; a control that another one changes is drawn anew."""
+
+    def __init__(self, frame: Frame, name: str, place: int, offered: dict[str, str]) -> None:
+        self.frame, self.name, self.offered = frame, name, offered
+        with box("column-row"):
+            said = frame.session.draft["reasons"].get(name, [])
+            with box():
+                text(name, "div", "column-name")
+                if said:
+                    with box("reasons", "details"):
+                        text("Why?", "summary").props["aria-label"] = f"Why is {name} proposed so?"
+                        for reason in said:
+                            text(reason, "p", "small")
+            self.kind = box()
+            choice("Role", ROLES, self.description["role"], lambda value: set_role(frame, name, value), of=name)
+            self.ontology = box()
+            self.coverage = box("number")
+            link("Look closer", f"/column?number={place}", classes="button slim", name=f"Look closer at {name}")
+        self.draw_kind()
+        self.draw_ontology()
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What the plan says of the column."""
+        found: dict[str, Any] = self.frame.session.plan["columns"][self.name]
+        return found
+
+    def draw_kind(self) -> None:
+        """Show the kind as the plan has it."""
+        self.kind.clear()
+        with self.kind:
+            choice("Kind", KINDS, self.description["kind"], self._set_kind, of=self.name)
+
+    def draw_ontology(self) -> None:
+        """Show the ontology as the plan has it."""
+        self.ontology.clear()
+        with self.ontology:
+            options, chosen = options_of(self.frame, self.description, self.offered)
+            choice("Ontology", options, chosen, self._set_ontology, of=self.name)
+
+    def draw_coverage(self, found: dict[str, Any]) -> None:
+        """Show how much the ontology knows, or why that cannot be said."""
+        self.coverage.clear()
+        with self.coverage:
+            if self.name in found["coverage"]:
+                _coverage(found["coverage"][self.name])
+            elif self.name in found["unread"]:
+                why = self.frame.session.readable(found["unread"][self.name])
+                show(explained("cannot be read", why))
+
+    async def _set_kind(self, value: Any) -> None:
+        is_set = False
+        try:
+            is_set = await set_kind(self.frame, self.name, value)
+        finally:
+            (self.draw_ontology if is_set else self.draw_kind)()
+        self.coverage.clear()
+        await _show_coverage(self.frame, [self])
+
+    async def _set_ontology(self, value: Any) -> None:
+        await set_ontology(self.frame, self.name, value)
+        self.draw_kind()
+        self.coverage.clear()
+        await _show_coverage(self.frame, [self])
 
 
-async def _show_coverage(frame: Frame, places: dict[str, Any]) -> None:
-    found = (await frame.house.ask(frame.session, "coverage"))["coverage"]
-    for name, share in found.items():
-        if name in places:
-            places[name].clear()
-            with places[name]:
-                _coverage(share)
+def options_of(frame: Frame, description: dict[str, Any], offered: dict[str, str]) -> tuple[dict[str, str], str]:
+    """The ontologies that a column can have, and the one that it has, which may be here no longer."""
+    chosen = (references(description) or [NO_ONTOLOGY])[0]
+    if chosen in offered:
+        return offered, chosen
+    name = frame.session.name_of(chosen)
+    return {**offered, chosen: name if frame.session.is_here(chosen) else f"{name} (not here: drop it again)"}, chosen
+
+
+async def _show_coverage(frame: Frame, rows: list[_Row]) -> None:
+    """Show how much the ontologies know; the rows stay, whatever goes wrong."""
+    while True:
+        with frame.refusing():
+            try:
+                found = await frame.ask("coverage")
+            except SessionChangedError:
+                if frame.is_outdated:
+                    raise
+                continue
+            for row in rows:
+                row.draw_coverage(found)
+        return
 
 
 def _coverage(share: float) -> None:
@@ -126,24 +190,35 @@ def _coverage(share: float) -> None:
 # ------------------------------------------------------------------------------------------------ changes
 
 
-async def set_kind(frame: Frame, name: str, value: Any) -> None:
-    """Change the kind of a column; ordered steps need an order, which is at first that of the texts."""
+async def set_kind(frame: Frame, name: str, value: Any) -> bool:
+    """Change the kind of a column, and say whether it was changed; steps need an order, at first that of the texts."""
     if value not in KINDS:
-        return
+        return False
     order: list[str] = []
-    with frame.refusing():
-        if value == "ordinal":
-            found = await frame.session.desk.call("values", {**frame.session.given(), "column": name})
-            order = found["values"]
-            frame.say(f"Check the order of {name}: look closer at the column.", "info")
-        with frame.changing(f"Kind of {name}") as draft:
-            description = draft["plan"]["columns"][name]
-            description["kind"] = value
-            description.pop("order", None)
-            if order:
-                description["order"] = order
-            if value != "nominal":
-                description.pop("ontology", None)
+    since = frame.version
+    if value == "ordinal":
+        found = await frame.call("values", {**frame.session.given(), "column": name})
+        order = found["values"]
+        if not order:
+            frame.say(f"{name} has no value that could be put in an order.", "error")
+            return False
+        if found["distinct"] > len(order):
+            frame.say(
+                f"{name} has {found['distinct']:,} different values; at most {len(order):,} can be put in an order.",
+                "error",
+            )
+            return False
+    with frame.changing(f"Kind of {name}", since) as draft:
+        description = draft["plan"]["columns"][name]
+        description["kind"] = value
+        description.pop("order", None)
+        if order:
+            description["order"] = order
+        if value != "nominal":
+            description.pop("ontology", None)
+    if order:
+        frame.say(f"Check the order of {name}: look closer at the column.", "info")
+    return True
 
 
 def set_role(frame: Frame, name: str, value: Any) -> None:
@@ -161,23 +236,18 @@ def set_role(frame: Frame, name: str, value: Any) -> None:
         draft["plan"]["steps"] = [step for step in steps if step["columns"]]
 
 
-async def set_ontology(frame: Frame, name: str, value: Any, covered: Any = None) -> None:
-    """Change the ontology of a column, and show how much it knows."""
-    offered = await offered_ontologies(frame)
-    if value not in offered:
+async def set_ontology(frame: Frame, name: str, value: Any) -> None:
+    """Change the ontology of a column; its values are names then, and those that it does not know stay."""
+    since = frame.version
+    if value not in await offered_ontologies(frame):
         return
-    with frame.refusing():
-        with frame.changing(f"Ontology of {name}") as draft:
-            description = draft["plan"]["columns"][name]
-            description.pop("ontology", None)
-            if value != NO_ONTOLOGY:
-                description.update(ontology=value, kind="nominal")
-                description.setdefault("unmatched", "keep")
-                description.pop("order", None)
-        if covered is not None:
-            covered.clear()
-            if value != NO_ONTOLOGY:
-                await _show_coverage(frame, {name: covered})
+    with frame.changing(f"Ontology of {name}", since) as draft:
+        description = draft["plan"]["columns"][name]
+        description.pop("ontology", None)
+        if value != NO_ONTOLOGY:
+            description.update(ontology=value, kind="nominal")
+            description.setdefault("unmatched", "keep")
+            description.pop("order", None)
 
 
 # ------------------------------------------------------------------------------------------------ ontologies
@@ -186,19 +256,20 @@ async def set_ontology(frame: Frame, name: str, value: Any, covered: Any = None)
 def _bring(frame: Frame) -> None:
     house, session = frame.house, frame.session
 
-    async def taken(path: str, name: str) -> None:
-        with frame.refusing():
-            card = await house.add_ontology(session, path, name)
-            frame.say(
-                f"{name}: {card['concepts']:,} concepts, {card['depth']} levels deep. Any column can have it now.",
-                "good",
-            )
-            ui.timer(1.2, lambda: ui.navigate.to("/columns"), once=True)
+    def taken(path: str, name: str, card: dict[str, Any]) -> None:
+        with frame.adding(f"Bring the ontology {name}") as draft:
+            draft["ontologies"][session.reference(path)] = name
+        frame.say(
+            f"{name}: {card['concepts']:,} concepts, {card['depth']} levels deep. Any column can have it now.",
+            "good",
+        )
+        ui.timer(1.2, lambda: ui.navigate.to("/columns"), once=True)
 
-    async def dropped(stored: str, name: str) -> None:
-        path = session.upload(stored)
-        if path is not None:
-            await taken(str(path), name.replace("\\", "/").rpartition("/")[2][:120])
+    async def dropped(stored: str, given: str) -> None:
+        with frame.refusing():
+            name = given.replace("\\", "/").rpartition("/")[2][:120]
+            path, card = await house.read_dropped_ontology(session, stored, name)
+            taken(path, name, card)
 
     with box("card"):
         heading("Bring an ontology")
@@ -214,7 +285,7 @@ def _bring(frame: Frame) -> None:
             "Drop an ontology file, or choose one",
             house.max_upload,
             dropped,
-            lambda _: frame.say("Too large.", "error"),
+            frame.not_sent,
         )
         files = house.files(ONTOLOGY_ENDINGS)
         if files:
@@ -227,9 +298,8 @@ def _bring(frame: Frame) -> None:
             )
 
             async def picked() -> None:
-                with frame.refusing():
-                    path = house.file(state["file"])
-                    await taken(str(path), path.name)
+                path = house.file(state["file"])
+                taken(str(path), path.name, await house.read_ontology(session, str(path), path.name))
 
             button("Use this ontology", picked, classes="slim")
 
@@ -238,16 +308,14 @@ def _again(frame: Frame) -> None:
     house, session = frame.house, frame.session
 
     async def propose() -> None:
-        with frame.refusing():
-            frame.say("Looking at the columns again …")
-            await house.ready(session)
-            own = [session.path(ref) for ref in session.draft["ontologies"]]
-            found = await session.desk.call("propose", {**session.given(), "ontologies": own})
-            kept = {"table": session.plan["table"]} if session.plan.get("table") else {}
-            with frame.changing("Propose again") as draft:
-                draft["plan"] = {**session.take_plan(found["plan"]), **kept}
-                draft["reasons"] = found["reasons"]
-            ui.navigate.to("/columns")
+        frame.check()
+        since = frame.version
+        frame.say("Looking at the columns again …")
+        await house.ready(session)
+        found = await house.propose(session, session.draft)
+        with frame.changing("Propose again", since) as draft:
+            take_proposal(draft, found)
+        ui.navigate.to("/columns")
 
     with box("card"):
         heading("Propose again")

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from anonto.errors import AnontoError
 from anonto.web.frame import onward
-from anonto.web.house import plan_label
+from anonto.web.pages.estimate import Estimate
+from anonto.web.pages.parameters import first_parameters, value_of
 from anonto.web.parts import (
-    Markup,
     box,
     button,
     checkbox,
     choice,
-    facts,
     heading,
     link,
     message,
@@ -61,7 +59,7 @@ def method_page(frame: Frame, asked: dict[str, str]) -> None:
                 page.left = box("stack")
             with box("card sticky", "aside", aria_label="Estimate"):
                 show(tag("h2", "Estimate on a ", term("sample")))
-                page.estimate = box("stack", aria_live="polite")
+                page.estimate = Estimate(frame, box("stack", aria_live="polite"))
         frame.soon(page.left, "Reading the methods", page.fill)
         onward(("Risk before", "/risk"), ("Run", "/run"))
 
@@ -70,14 +68,12 @@ class _MethodPage:
     """The steps, one of which is open, and the estimate."""
 
     left: Any
-    estimate: Any
+    estimate: Estimate
 
     def __init__(self, frame: Frame, number: int) -> None:
         self.frame, self.number = frame, number
         self.parameters: Any = None
         self.known: dict[str, list[dict[str, Any]]] = {}
-        self._is_estimating = False
-        self._is_outdated = False
 
     @property
     def step(self) -> dict[str, Any] | None:
@@ -90,6 +86,7 @@ class _MethodPage:
         house, session = self.frame.house, self.frame.session
         if "methods" not in house.cache:
             house.cache["methods"] = (await session.desk.call("methods", {}))["methods"]
+        self.frame.check()
         self.known = house.cache["methods"]
         self.left.clear()
         with self.left:
@@ -103,7 +100,7 @@ class _MethodPage:
                 with box("card"):
                     heading("Columns of this step")
                     self._columns()
-        await self.refresh()
+        await self.estimate.refresh()
 
     # ------------------------------------------------------------------------------------------ steps
 
@@ -183,7 +180,7 @@ class _MethodPage:
             given = {"method": name, "columns": step["columns"], **first_parameters(self.known[name], step)}
             draft["plan"]["steps"][self.number] = given
         self._fill_parameters()
-        await self.refresh()
+        await self.estimate.refresh()
 
     # ------------------------------------------------------------------------------------------ parameters and columns
 
@@ -202,7 +199,7 @@ class _MethodPage:
         asked = PARAMETERS.get(name, Parameter(name, name))
 
         async def changed(value: Any) -> None:
-            await self._set(name, _value(value, one))
+            await self._set(name, value_of(value, one))
 
         if one["kind"] == "choice":
             options = {each: each for each in one["choices"]}
@@ -243,7 +240,7 @@ class _MethodPage:
                         step.pop(one, None)
         if name in EITHER or name in EITHER.values():
             self._fill_parameters()
-        await self.refresh()
+        await self.estimate.refresh()
 
     def _columns(self) -> None:
         session = self.frame.session
@@ -260,114 +257,9 @@ class _MethodPage:
                 step["columns"] = [
                     one for one in names if (one in step["columns"] and one != name) or (one == name and is_in)
                 ]
-            await self.refresh()
+            await self.estimate.refresh()
 
         with box("checks", "div", role="group", aria_label="Columns of this step"):
             for name in names:
                 if name not in masked:
                     checkbox(name, name in chosen, partial(changed, name))
-
-    # ------------------------------------------------------------------------------------------ the estimate
-
-    async def refresh(self) -> None:
-        """Estimate again; while one is on its way, another is made after it."""
-        if self._is_estimating:
-            self._is_outdated = True
-            return
-        self._is_estimating = True
-        try:
-            while True:
-                self._is_outdated = False
-                await self._estimate_once()
-                if not self._is_outdated:
-                    break
-        finally:
-            self._is_estimating = False
-
-    async def _estimate_once(self) -> None:
-        self.estimate.clear()
-        with self.estimate:
-            show(tag("div", "Masking and attacking a sample …", class_="busy", role="status"))
-        session = self.frame.session
-        try:
-            if not any(step["columns"] for step in session.plan["steps"]):
-                found = None
-            else:
-                found = await self.frame.house.ask(session, "estimate")
-        except AnontoError as error:
-            self.estimate.clear()
-            with self.estimate:
-                message(session.readable(str(error)), "error")
-            return
-        self.estimate.clear()
-        with self.estimate:
-            if found is None:
-                message("No column is in a step.", "warning")
-            else:
-                _show_estimate(found, plan_label(session.plan))
-
-
-def first_parameters(known: list[dict[str, Any]], before: dict[str, Any]) -> dict[str, Any]:
-    """What a method starts with: numbers of the step before that it takes too, and what it cannot do without."""
-    names = [one["name"] for one in known]
-    numbers = [one["name"] for one in known if one["kind"] == "number"]
-    given = {name: before[name] for name in numbers if isinstance(before.get(name), int | float)}
-    needed = {one["name"] for one in known if one["is_needed"]} | ({"k", "bins"} & set(names))
-    for name in names:
-        start = PARAMETERS[name].start if name in PARAMETERS else None
-        if name in needed and name not in given and start is not None:
-            given[name] = start
-    for instead, of in (("percent", "k"), ("width", "bins"), ("width", "k")):
-        if instead in given and of in given:
-            del given[instead]
-    return {name: given[name] for name in names if name in given}
-
-
-def _value(given: Any, one: dict[str, Any]) -> Any:
-    """What the browser sent, as the plan wants it; None for nothing or nonsense."""
-    words = str(given).strip()
-    if one["kind"] == "flag":
-        return bool(given)
-    if one["kind"] == "choice":
-        return words if words in one["choices"] else None
-    try:
-        if one["kind"] == "number":
-            number = float(words)
-            return int(number) if one["is_whole"] or number == int(number) else number
-        return (
-            [float(part) for part in words.split(",") if part.strip()] or None
-            if one["name"] == "weights"
-            else words or None
-        )
-    except (ValueError, OverflowError):
-        return None
-
-
-def _show_estimate(found: dict[str, Any], label: str) -> None:
-    worst = found["worst"]
-    shown: list[tuple[str | Markup, str]] = []
-    if worst is not None:
-        shown.append((term("would be recognised", "risk"), f"{worst['rate']:.1%}"))
-        shown.append((term("by guessing", "baseline"), f"{worst['baseline']:.1%}"))
-    shown.append((term("utility"), f"{found['utility']:.1%}"))
-    facts(shown)
-    for step in found["steps"]:
-        guarantee = step["guarantee"]
-        words = f"{step['unchanged']:.0%} of the cells stay as they are."
-        text(f"{step['method']}: {words}", "p", "small")
-        if guarantee["proved"]:
-            numbers = [f"{key} = {guarantee[key]}" for key in ("k", "epsilon") if guarantee.get(key) is not None]
-            show(tag("p", tag("span", "proved", class_="badge proved"), f" {guarantee['kind']} {', '.join(numbers)}"))
-    seconds = sum(found["expected"].values())
-    text(
-        f"From {found['sample']:,} of {found['n_records']:,} records, with {label}. The whole table takes about "
-        f"{_duration(seconds)}.",
-        "p",
-        "small",
-    )
-    for warning in found["warnings"]:
-        message(warning, "warning")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

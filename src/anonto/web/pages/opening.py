@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from anonto.errors import UploadTooLargeError
 from anonto.web.dropzone import Dropzone
 from anonto.web.frame import onward
-from anonto.web.house import TABLE_ENDINGS
+from anonto.web.house import TABLE_ENDINGS, take_proposal
 from anonto.web.parts import box, button, choice, facts, heading, message, table, tag, term, text, text_field
 from anonto.web.words import KINDS
 
@@ -36,7 +35,7 @@ def open_page(frame: Frame, asked: dict[str, str]) -> None:
             _ways(frame, preview)
         if session.table is not None:
             _show_preview(frame, preview)
-        elif frame.house.demo and not session.history:
+        elif frame.house.demo and not (session.history or session.undone or session.runs):
             _open(frame, preview, "Making the demo table", lambda: frame.house.open_demo(session))
 
 
@@ -46,18 +45,10 @@ def _ways(frame: Frame, preview: Any) -> None:
     async def dropped(stored: str, name: str) -> None:
         await _opened(frame, preview, "Looking at the table", lambda: house.open_upload(session, stored, name))
 
-    def refused(why: str) -> None:
-        words = (
-            str(UploadTooLargeError(house.max_upload))
-            if why == "too large"
-            else "The file could not be sent; try again."
-        )
-        frame.say(words, "error")
-
     with box("card"):
         heading("Drop a file")
         text("It is copied into a folder that only you can read, and wiped when the server ends.")
-        Dropzone("Drop a table here, or choose one", house.max_upload, dropped, refused)
+        Dropzone("Drop a table here, or choose one", house.max_upload, dropped, frame.not_sent)
         text(f"At most {house.max_upload / 1e9:,.3g} GB.", "p", "small")
     with box("card"):
         heading("Pick one on this machine")
@@ -160,7 +151,7 @@ async def _opened(frame: Frame, preview: Any, what: str, work: Callable[[], Awai
 
 def _show_preview(frame: Frame, place: Any) -> None:
     async def content() -> None:
-        seen = await frame.house.ask(frame.session, "open")
+        seen = await frame.ask("open")
         place.clear()
         with place:
             _preview(frame, seen)
@@ -239,16 +230,18 @@ def _reading(frame: Frame, seen: dict[str, Any]) -> None:
                 )
 
         async def read_again() -> None:
-            with frame.refusing():
-                asked = {key: value for key, value in given.items() if value}
-                session = frame.session
-                new_plan = {**session.plan, "table": asked}
-                resolved = {**session.given(), "plan": {"table": asked}}
-                await session.desk.call("open", resolved)
-                proposed = await session.desk.call("propose", resolved)
-                plan = {**session.take_plan(proposed["plan"]), "table": new_plan["table"]}
-                with frame.changing("Read the file otherwise") as draft:
-                    draft.update(plan=plan, reasons=proposed["reasons"], repairs={})
-                ui.navigate.to("/")
+            session = frame.session
+            since = frame.version
+            frame.check()
+            how = {key: value for key, value in given.items() if value}
+            frame.say("Reading the file again …")
+            about = {**session.draft, "plan": {"table": how}}
+            seen = await session.desk.call("open", {**session.given(), "plan": {"table": how}})
+            found = await frame.house.propose(session, about)
+            with frame.changing("Read the file otherwise", since) as draft:
+                draft["table"]["n_records"] = seen["n_records"]
+                draft["repairs"] = {}
+                take_proposal(draft, found)
+            ui.navigate.to("/")
 
         button("Read it again", read_again, classes="slim")

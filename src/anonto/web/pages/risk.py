@@ -21,7 +21,7 @@ def risk_page(frame: Frame, asked: dict[str, str]) -> None:
         place = box("stack")
 
         async def content() -> None:
-            found = await frame.house.ask(frame.session, "risk")
+            found = await frame.ask("risk")
             place.clear()
             with place:
                 _risk(found)

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from anonto.web.drafts import are_about_the_same
 from anonto.web.frame import onward
-from anonto.web.parts import box, button, heading, link, message, show, tag, text
+from anonto.web.parts import box, button, enable, heading, link, message, show, tag, text
 from anonto.web.words import CARDS, PHASES
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
-    from anonto.web.session import Job
+    from anonto.web.jobs import Job
 
 AT_LEAST = {"reading": 0.5, "masking": 2.0, "writing": 0.5, "attacking": 4.0}
 
@@ -57,53 +58,64 @@ class _Progress:
 
     def __init__(self, frame: Frame, panel: Any) -> None:
         self.frame, self.panel = frame, panel
+        self.shown: Job | None = None
         self.timer: Any = None
-        self.bar: Any = None
-        self.words: Any = None
 
     def show(self) -> None:
         """What is under way, or how to start."""
-        job = self.frame.session.job
+        if self.timer is not None:
+            self.timer.cancel()
+        self.shown = self.frame.session.job
         self.panel.clear()
         with self.panel:
-            if job is not None and job.state == "running":
-                self._running(job)
+            if self.shown is not None and self.shown.state == "running":
+                self._running(self.shown)
             else:
-                self._idle(job)
+                self._idle(self.shown)
 
     def _idle(self, job: Job | None) -> None:
         if job is None:
             heading("Ready")
         elif job.state == "done":
             heading("Done")
-            message(f"Finished in {job.seconds_taken:.0f} seconds.", "good")
-            link("See the result →", "/result", classes="button primary")
+            message(f"{job.name} was finished in {job.seconds_taken:.0f} seconds.", "good")
+            link("See the result →", self._result_of(job), classes="button primary")
         elif job.state == "cancelled":
             heading("Stopped")
-            message("The run was stopped; nothing of it was kept.", "warning")
+            message(f"{job.name} was stopped; nothing of it was kept.", "warning")
         else:
             heading("That did not work")
             message(job.message, "error")
-        again = job is not None and job.state == "done"
-        button("Run again" if again else "Start", self._start, classes="" if again else "primary")
+        again = job is not None and job.state == "done" and job.draft == self.frame.session.draft
+        self.starting = button("Run again" if again else "Start", self._start, classes="" if again else "primary")
 
     async def _start(self) -> None:
-        house, session = self.frame.house, self.frame.session
+        frame, session = self.frame, self.frame.session
+        job = session.job
+        if job is not None and job is not self.shown and job.state == "running":  # begun in another tab
+            self.show()
+            return
         estimated = session.known.get("estimate", {}).get("expected", {})
         expected = {phase: max(estimated.get(phase, seconds), seconds) for phase, seconds in AT_LEAST.items()}
-        with self.frame.refusing():
-            await house.start(session, "run", {**expected, "reporting": 1.0})
-            self.show()
+        enable(self.starting, is_enabled=False)
+        try:
+            await frame.house.start(session, "run", {**expected, "reporting": 1.0}, version=frame.version)
+        except Exception:
+            enable(self.starting, is_enabled=True)
+            raise
+        self.show()
 
     def _running(self, job: Job) -> None:
         heading("Running" if job.kind == "run" else "Trying several plans")
+        text(f"{job.name[0].upper()}{job.name[1:]}.", "p")
         self.bar = box(
             "meter progress", role="progressbar", aria_label="Progress", aria_valuemin="0", aria_valuemax="100"
         )
         with self.bar:
             self.fill = box("", "i")
         self.words = text("", "p")
-        self.words.props["role"] = "status"
+        self.announced = text("", "p", "unseen")
+        self.announced.props["role"] = "status"
         button("Stop", self._stop, classes="danger")
         text("You can close this page and come back: the work goes on.", "p", "small")
         self._update()
@@ -111,7 +123,7 @@ class _Progress:
 
     def _update(self) -> None:
         job = self.frame.session.job
-        if job is None or job.state != "running":
+        if job is None or job is not self.shown or job.state != "running":
             if self.timer is not None:
                 self.timer.cancel()
             self._ended(job)
@@ -122,19 +134,23 @@ class _Progress:
         self.fill.style(f"width: {share}%")
         phase = PHASES.get(job.phase, job.phase)
         self.words.text = f"{phase} … {share} % done, {_left(job.seconds_left)} left."
+        self.announced.text = f"{phase}: {share // 10 * 10} %"  # told anew only where it differs
 
     def _ended(self, job: Job | None) -> None:
-        if job is not None and job.state == "done":
-            ui.navigate.to("/result" if job.kind == "run" else "/result#map")
+        if job is not None and job is self.shown and job.state == "done":
+            ui.navigate.to(self._result_of(job))
         else:
             self.show()
 
+    def _result_of(self, job: Job) -> str:
+        if job.kind == "run":
+            return f"/result?run={job.number}"
+        is_open = are_about_the_same(job.draft["table"], self.frame.session.table)
+        return "/result#map" if is_open else f"/result?run={job.number}#map"
+
     def _stop(self) -> None:
-        job = self.frame.session.job
-        if job is not None:
-            job.stop()
-        if self.timer is not None:
-            self.timer.cancel()
+        if self.shown is not None:
+            self.shown.stop()
         self.show()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from anonto.web.drafts import references
 from anonto.web.frame import onward
-from anonto.web.house import references
-from anonto.web.pages.result import chosen_run
+from anonto.web.pages.result import chosen_run, warn_of_other_table
 from anonto.web.parts import box, button, checkbox, choice, heading, link, message, show, tag, term, text
 
 if TYPE_CHECKING:
@@ -28,8 +28,11 @@ def take_away_page(frame: Frame, asked: dict[str, str]) -> None:
     """The last page."""
     run = chosen_run(frame, asked, with_files=True)
     with frame.page(
-        "Take away", f"Run {run['number']}: {run['label']}. The rows of the masked table are in random order."
+        "Take away",
+        f"Run {run['number']} of {run['draft']['table']['name']}: {run['label']}. The rows of the masked table are in "
+        "random order.",
     ):
+        warn_of_other_table(frame, run)
         if run.get("tried") or not run["files"]:
             message(
                 "The files of this run are no longer here: a plan that was only tried has none, and those of a run are "
@@ -113,7 +116,8 @@ def _report(number: int, what: str, title: str, words: str) -> None:
 async def _export(frame: Frame, run: dict[str, Any], ending: str, place: Any) -> None:
     folder = frame.session.run_folder(run["number"])
     with frame.refusing():
-        given = {"masked": str(folder / f"masked{run['ending']}"), "target": str(folder / f"masked{ending}")}
+        files = {"masked": str(folder / f"masked{run['ending']}"), "target": str(folder / f"masked{ending}")}
+        given = {**files, "dialect": run.get("dialect", {})}
         await frame.session.desk.call("export", given)
         with place:
             link(f"Download {FORMATS[ending]}", f"/take/{run['number']}/masked{ending}", classes="button", download="")

@@ -1,0 +1,57 @@
+"""Drafts: which table is open, what the plan says and which codes were repaired, as plain data; and what one tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EMPTY_DRAFT: dict[str, Any] = {
+    "table": None,
+    "plan": {"columns": {}, "steps": []},
+    "reasons": {},
+    "repairs": {},
+    "ontologies": {},
+}
+TELLING = ("k", "percent", "epsilon", "noise_level", "rate", "width", "bins")
+"""Parameters that a plan is called by."""
+
+
+def references(description: dict[str, Any]) -> list[str]:
+    """The ontologies of a column."""
+    ontology = description.get("ontology")
+    return [] if ontology is None else list(ontology) if isinstance(ontology, list) else [ontology]
+
+
+def files_of_plan(plan: dict[str, Any]) -> list[str]:
+    """The ontologies that the columns of a plan need and that are files, each once."""
+    needed = [one for one in plan["columns"].values() if one["role"] != "identifier" and one["kind"] == "nominal"]
+    return list(dict.fromkeys(each for one in needed for each in references(one) if "/" in each))
+
+
+def plan_label(plan: dict[str, Any]) -> str:
+    """A plan in a few words."""
+    said = []
+    for step in plan["steps"]:
+        numbers = [f"{key} = {step[key]}" for key in TELLING if step.get(key) is not None]
+        said.append(f"{step['method']} {', '.join(numbers)}".strip())
+    return "; ".join(said) or "nothing masked"
+
+
+def are_about_the_same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
+    """Whether two tables of drafts have the same content, wherever they lie."""
+    return one is not None and other is not None and bool(one.get("sha256")) and one["sha256"] == other.get("sha256")
+
+
+def with_ontologies(plan: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+    """A plan with every ontology named otherwise."""
+
+    def changed(ontology: Any) -> Any:
+        return [change(one) for one in ontology] if isinstance(ontology, list) else change(ontology)
+
+    columns = {
+        name: {key: changed(value) if key == "ontology" else value for key, value in one.items()}
+        for name, one in plan["columns"].items()
+    }
+    return {**plan, "columns": columns}

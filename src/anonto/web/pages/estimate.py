@@ -1,0 +1,116 @@
+"""The estimate beside the methods: a sample is masked and attacked, and again whenever the draft changes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from anonto.errors import AnontoError, SessionChangedError
+from anonto.web.drafts import plan_label
+from anonto.web.frame import our_mistake
+from anonto.web.parts import Markup, facts, message, show, tag, term, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anonto.web.frame import Frame
+
+PATIENCE = 8.0
+"""Seconds after which a wait is explained."""
+FIRST_TIME = "The first use of a method on this machine takes up to a minute longer; “anonto warm-up” saves that."
+
+
+class Estimate:
+    """A place that shows what the plan would do."""
+
+    def __init__(self, frame: Frame, place: Any) -> None:
+        self.frame, self.place = frame, place
+        self._is_estimating = False
+        self._is_outdated = False
+
+    async def refresh(self) -> None:
+        """Estimate again; one that is on its way has been given up with the draft that it was about."""
+        if self._is_estimating:
+            self._is_outdated = True
+            return
+        self._is_estimating = True
+        try:
+            while True:
+                self._is_outdated = False
+                await self._estimate_once()
+                if not self._is_outdated:
+                    break
+        finally:
+            self._is_estimating = False
+
+    async def _estimate_once(self) -> None:
+        """Estimate for the draft as it is now; shown unless it has changed before the answer came."""
+        self._show(lambda: show(tag("div", "Masking and attacking a sample …", class_="busy", role="status")))
+        session = self.frame.session
+        label = plan_label(session.plan)
+        asking_patience = asyncio.create_task(self._ask_patience())
+        try:
+            is_nothing = not any(step["columns"] for step in session.plan["steps"])
+            found = None if is_nothing else await self.frame.ask("estimate")
+        except SessionChangedError:
+            if self.frame.is_outdated:
+                self.frame.anew()
+            else:
+                self._is_outdated = True
+            return
+        except AnontoError as error:
+            said = session.readable(str(error))
+            self._show(lambda: message(said, "error"))
+            return
+        except Exception as error:
+            said = our_mistake(error)
+            self._show(lambda: message(said, "error"))
+            raise
+        finally:
+            asking_patience.cancel()
+        if found is None:
+            self._show(lambda: message("No column is in a step.", "warning"))
+        else:
+            self._show(lambda: _show_estimate(found, label))
+
+    def _show(self, content: Callable[[], object]) -> None:
+        if not self.place.is_deleted:
+            self.place.clear()
+            with self.place:
+                content()
+
+    async def _ask_patience(self) -> None:
+        await asyncio.sleep(PATIENCE)
+        if not self.place.is_deleted:
+            with self.place:
+                text(FIRST_TIME, "p", "small")
+
+
+def _show_estimate(found: dict[str, Any], label: str) -> None:
+    worst = found["worst"]
+    shown: list[tuple[str | Markup, str]] = []
+    if worst is not None:
+        shown.append((term("would be recognised", "risk"), f"{worst['rate']:.1%}"))
+        shown.append((term("by guessing", "baseline"), f"{worst['baseline']:.1%}"))
+    shown.append((term("utility"), f"{found['utility']:.1%}"))
+    facts(shown)
+    for step in found["steps"]:
+        guarantee = step["guarantee"]
+        words = f"{step['unchanged']:.0%} of the cells stay as they are."
+        text(f"{step['method']}: {words}", "p", "small")
+        if guarantee["proved"]:
+            numbers = [f"{key} = {guarantee[key]}" for key in ("k", "epsilon") if guarantee.get(key) is not None]
+            show(tag("p", tag("span", "proved", class_="badge proved"), f" {guarantee['kind']} {', '.join(numbers)}"))
+    seconds = sum(found["expected"].values())
+    text(
+        f"From {found['sample']:,} of {found['n_records']:,} records, with {label}. The whole table takes about "
+        f"{_duration(seconds)}.",
+        "p",
+        "small",
+    )
+    for warning in found["warnings"]:
+        message(warning, "warning")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

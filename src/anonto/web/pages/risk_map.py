@@ -1,0 +1,210 @@
+"""The map of risk and utility over the runs of a table, and the way to several more of them at once."""
+
+from __future__ import annotations
+
+import copy
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from nicegui import ui
+
+from anonto.web.charts import chart, risk_utility
+from anonto.web.drafts import are_about_the_same
+from anonto.web.pages.parameters import numbers_in
+from anonto.web.parts import (
+    Markup,
+    box,
+    button,
+    choice,
+    enable,
+    heading,
+    link,
+    message,
+    show,
+    tag,
+    term,
+    text,
+    text_field,
+)
+from anonto.web.words import PARAMETERS
+
+if TYPE_CHECKING:
+    from anonto.web.frame import Frame
+
+ROWS_SHOWN = 30
+SWEPT = ("k", "percent", "noise_level", "epsilon", "rate", "bins", "width")
+MOST_TRIED = 20
+
+
+async def show_map(frame: Frame, run: dict[str, Any], place: Any) -> None:
+    """The runs of the table that a run is about."""
+    runs = [one for one in frame.session.runs if are_about_the_same(one["draft"]["table"], run["draft"]["table"])]
+    points = points_of(runs)
+    for group in dict.fromkeys(one["sample"] for one in points):
+        alike = [one for one in points if one["sample"] == group]
+        asked = {"points": [[one["risk"], one["utility"]] for one in alike]}
+        for number in (await frame.session.desk.call("front", asked))["front"]:
+            alike[number]["on_front"] = True
+    place.clear()
+    with place:
+        _show_points(frame, run, points)
+        _show_skipped(frame, run)
+
+
+def points_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Risk and utility of each run that was attacked; of a sample, how many records it had.
+
+    A small table looks riskier than a large one, so what was tried on a sample is compared with its like alone.
+    """
+    return [
+        {
+            "number": run["number"],
+            "label": run["label"],
+            "risk": run["worst"]["rate"],
+            "utility": run["utility"],
+            "sample": _sample(run),
+            "n_records": run["draft"]["table"]["n_records"],
+            "on_front": False,
+        }
+        for run in runs
+        if run.get("worst") is not None
+    ]
+
+
+def _sample(run: dict[str, Any]) -> int | None:
+    """On how many records a plan was tried; None where it was all of them."""
+    sample: int | None = run.get("sample")
+    return sample if sample is not None and sample < run["draft"]["table"]["n_records"] else None
+
+
+def _show_points(frame: Frame, run: dict[str, Any], points: list[dict[str, Any]]) -> None:
+    if not points:
+        text("No linkage was tried, so there is no map.")
+        return
+
+    def clicked(event: Any) -> None:
+        value = event.value
+        if isinstance(value, list) and len(value) == 3:
+            ui.navigate.to(f"/result?run={int(value[2])}")
+
+    chart(risk_utility(points, run["number"]), "Risk and utility of each run", "tall", clicked)
+    points.sort(key=lambda one: (not one["on_front"], one["risk"]))
+    heads = ("Plan", term("Risk", "risk"), term("Utility", "utility"), "", "")
+    show(
+        tag(
+            "div",
+            *(tag("span", head, class_="number" if 0 < at < 3 else None) for at, head in enumerate(heads)),
+            class_="run-row head",
+        )
+    )
+    for one in points[:ROWS_SHOWN]:
+        with box("run-row"):
+            with box("column-name"):
+                text(f"{one['number']}. {one['label']}", "strong")
+                if one["sample"]:
+                    text(f"tried on {one['sample']:,} of {one['n_records']:,} records", "div", "small")
+            text(f"{one['risk']:.1%}", "span", "number")
+            text(f"{one['utility']:.1%}", "span", "number")
+            show(_badge(one))
+            with box("row"):
+                link("See", f"/result?run={one['number']}", classes="button slim", name=f"See run {one['number']}")
+                button(
+                    "Load this plan",
+                    partial(_load, frame, one["number"]),
+                    classes="slim",
+                    name=f"Load the plan of run {one['number']}",
+                )
+    if any(one["sample"] for one in points):
+        text(
+            "Plans that were tried on a sample are compared among themselves (dashed): a sample looks riskier than "
+            "the whole table.",
+            "p",
+            "small",
+        )
+
+
+def _badge(point: dict[str, Any]) -> Markup:
+    if not point["on_front"]:
+        return Markup("")
+    if point["sample"]:
+        return tag("span", "sample front", class_="badge open")
+    return tag("span", "on the front", class_="badge proved")
+
+
+def _show_skipped(frame: Frame, run: dict[str, Any]) -> None:
+    """What the last sweep could not try."""
+    job = frame.session.job
+    if job is not None and job.skipped and are_about_the_same(job.draft["table"], run["draft"]["table"]):
+        message(f"Not tried: {' '.join(map(frame.session.readable, job.skipped))}", "warning")
+
+
+def _load(frame: Frame, number: int) -> None:
+    run = frame.session.run_of(number)
+    if run is not None:
+        with frame.changing(f"Load the plan of run {number}") as draft:
+            brought = draft["ontologies"]
+            draft.update(copy.deepcopy(run["draft"]))
+            draft["ontologies"] = {**brought, **draft["ontologies"]}
+        ui.navigate.to("/method")
+
+
+# ------------------------------------------------------------------------------------------------ several values
+
+
+def sweep_form(frame: Frame) -> None:
+    """Several values of a parameter at once."""
+    steps = frame.session.plan["steps"]
+    offered = {
+        f"{place}.{key}": f"Step {place + 1}, {step['method']}: {PARAMETERS[key].label}"
+        for place, step in enumerate(steps)
+        for key in SWEPT
+        if isinstance(step.get(key), int | float)
+    }
+    if not offered:
+        return
+    state = {"what": next(iter(offered)), "values": ""}
+    heading("Try several values", 3)
+    with box("fields"):
+        choice("Parameter", offered, state["what"], lambda value: chosen(str(value)))
+        values = box()
+
+    def chosen(what: str) -> None:
+        if what in offered:
+            state.update(what=what, values=_some_values(steps, what))
+            values.clear()
+            with values:
+                text_field(
+                    "Values, with commas between them",
+                    state["values"],
+                    lambda value: state.update(values=str(value)),
+                )
+
+    async def start() -> None:
+        numbers = numbers_in(state["values"])[:MOST_TRIED]
+        if not numbers:
+            frame.say("Write numbers with commas between them, such as 5, 10, 20.", "error")
+            return
+        place, key = state["what"].split(".", 1)
+        grid = [
+            [{**step, key: number} if at == int(place) else step for at, step in enumerate(steps)] for number in numbers
+        ]
+        seconds = 4.0 * len(numbers) + (frame.session.table or {})["n_records"] / 1000 * len(numbers)
+        enable(trying, is_enabled=False)
+        try:
+            await frame.house.start(frame.session, "sweep", {"trying": seconds}, version=frame.version, grid=grid)
+        finally:
+            enable(trying, is_enabled=True)
+        ui.navigate.to("/run")
+
+    chosen(state["what"])
+    trying = button("Try them", start)
+
+
+def _some_values(steps: list[dict[str, Any]], what: str) -> str:
+    place, key = what.split(".", 1)
+    now = steps[int(place)][key]
+    factors = (0.5, 1, 2, 4)
+    values = [now * factor for factor in factors]
+    if isinstance(now, int):
+        values = [max(2, round(value)) for value in values]
+    return ", ".join(f"{value:g}" for value in dict.fromkeys(values))

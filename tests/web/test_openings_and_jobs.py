@@ -1,0 +1,215 @@
+"""Tables that are opened and plans that are run while the session goes on: each lands in its place, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from anonto.errors import SessionChangedError, VanishedOntologyError, VanishedTableError, WorkRefusedError
+from anonto.web.charts import risk_utility
+from anonto.web.folders import Records
+from anonto.web.pages.risk_map import points_of
+from anonto.web.session import Session
+from web.stand_ins import PLAN, Answers, asked_of, change, finish, in_time, soon
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anonto.web.house import House
+    from web.stand_ins import SlowWorker
+
+
+# ------------------------------------------------------------------------------------------------ opening
+
+
+def opening_answers(sha256: str = "y") -> Answers:
+    return {
+        "demo": lambda given: {"path": f"{given['folder']}/discharges.csv"},
+        "open": {"sha256": sha256, "n_records": 3},
+        "propose": {"plan": {"columns": {"sex": {"kind": "nominal", "role": "other"}}, "steps": []}, "reasons": {}},
+    }
+
+
+def test_an_ontology_brought_while_a_table_is_opened_is_kept(
+    session: Session, house: House, workers: type[SlowWorker], tmp_path: Path
+) -> None:
+    workers.answers.update(opening_answers())
+    (tmp_path / "o.csv").write_text("id,parent,label\n", encoding="utf-8")
+
+    async def work() -> None:
+        opening = asyncio.create_task(house.open_demo(session))
+        await soon()
+        with session.changing("ontology") as draft:
+            draft["ontologies"] = {str(tmp_path / "o.csv"): "o.csv", "/nowhere/gone.csv": "gone.csv"}
+        finish(session.desk)
+        await opening
+        assert session.draft["ontologies"] == {str(tmp_path / "o.csv"): "o.csv"}
+        assert session.table is not None
+        assert session.table["name"] == "discharges.csv"
+
+    in_time(work())
+
+
+def test_the_demo_is_opened_once_by_two_pages_and_not_at_all_when_everything_is_forgotten(
+    session: Session, house: House, workers: type[SlowWorker]
+) -> None:
+    workers.answers.update(opening_answers())
+
+    async def work() -> None:
+        pages = [asyncio.create_task(house.open_demo(session)) for _ in range(2)]
+        await soon()
+        finish(session.desk)
+        await asyncio.gather(*pages)
+        assert asked_of(workers, "demo") == 1
+        assert [one["what"] for one in session.history] == ["Open discharges.csv"]
+        session.undo()
+        session.desk = workers()  # type: ignore[assignment]
+        late = asyncio.create_task(house.open_demo(session))
+        await soon()
+        before: Any = session.desk
+        session.forget()
+        finish(before)
+        with pytest.raises(SessionChangedError):
+            await late
+        await soon()
+        assert session.table is None
+        assert session.history == []
+
+    in_time(work())
+
+
+def dropped(session: Session, content: bytes) -> str:
+    path = session.new_file()
+    path.write_bytes(content)
+    return path.name
+
+
+def test_a_file_dropped_again_after_a_restart_lies_where_every_plan_looks_for_it(
+    tmp_path: Path, house: House, workers: type[SlowWorker]
+) -> None:
+    workers.answers.update(opening_answers())
+    workers.answers["card"] = {"concepts": 3}
+    records = Records(tmp_path / "state")
+
+    async def use(session: Session) -> str:
+        finish(session.desk)
+        await house.open_upload(session, dropped(session, b"sex\nf\n"), "people.csv")
+        path, _ = await house.read_dropped_ontology(session, dropped(session, b"id,parent,label\n"), "own.csv")
+        return session.reference(path)
+
+    async def work() -> None:
+        first = Session("key", tmp_path / "first", records)
+        own = await use(first)
+        with first.changing("ontology") as draft:
+            draft["ontologies"][own] = "own.csv"
+            draft["plan"]["columns"]["sex"] = {"kind": "nominal", "role": "quasi-identifier", "ontology": own}
+        again = Session("key", tmp_path / "second", records)
+        finish(again.desk)
+        with pytest.raises(VanishedTableError):
+            await house.ready(again)
+        await house.open_upload(again, dropped(again, b"sex\nf\n"), "people.csv")
+        await house.ready(again)
+        with pytest.raises(VanishedOntologyError, match=r"own\.csv"):
+            await house.ready(again, with_ontologies=True)
+        assert await use(again) == own
+        await house.ready(again, with_ontologies=True)
+        assert again.undo() == "ontology"  # the table of an earlier draft is here too
+        await house.ready(again)
+        assert len(list((again.folder / "uploads").iterdir())) == 2
+
+    in_time(work())
+
+
+@pytest.mark.parametrize("error", [WorkRefusedError("no"), ValueError("ours")])
+@pytest.mark.parametrize("task", ["open", "propose", "card"])
+def test_a_dropped_file_that_is_not_taken_is_wiped_for_whatever_reason(
+    session: Session, house: House, workers: type[SlowWorker], error: Exception, task: str
+) -> None:
+    workers.answers.update({**opening_answers(), task: error})
+
+    async def work() -> None:
+        finish(session.desk)
+        stored = dropped(session, b"x")
+        taking = house.read_dropped_ontology if task == "card" else house.open_upload
+        with pytest.raises(type(error)):
+            await taking(session, stored, "x.csv")
+        assert list((session.folder / "uploads").iterdir()) == []
+
+    in_time(work())
+
+
+# ------------------------------------------------------------------------------------------------ jobs
+
+
+def running(session: Session) -> Any:
+    assert session.job is not None
+    return session.job
+
+
+def test_a_run_of_a_draft_that_the_user_has_not_seen_is_refused(session: Session, house: House) -> None:
+    async def work() -> None:
+        seen = session.version
+        change(session)
+        with pytest.raises(SessionChangedError):
+            await house.start(session, "run", {"masking": 1.0}, version=seen)
+        assert session.job is None
+
+    in_time(work())
+
+
+def test_of_two_runs_started_at_once_one_is_stopped_and_each_has_its_folder(
+    session: Session, house: House, workers: type[SlowWorker]
+) -> None:
+    workers.answers["run"] = {"worst": None, "utility": 1.0}
+
+    async def work() -> None:
+        starts = [house.start(session, "run", {"masking": 1.0}, version=session.version) for _ in range(2)]
+        await asyncio.gather(*starts)
+        await soon()
+        asked = [one for worker in workers.made for task, one in worker.asked if task == "run"]
+        assert len({one["folder"] for one in asked}) == 2
+        finish(*workers.made)  # the answer of the stopped one arrives, too late
+        await soon()
+        assert running(session).state == "done"
+        assert [run["number"] for run in session.runs] == [running(session).number]
+        assert session.runs[0]["draft"]["table"]["name"] == "x.csv"
+
+    in_time(work())
+
+
+def test_a_stopped_sweep_leaves_no_plan_behind(session: Session, house: House, workers: type[SlowWorker]) -> None:
+    workers.answers["sweep"] = {"points": [{"plan": PLAN, "worst": None, "utility": 1.0, "losses": {}}], "sample": 9}
+
+    async def work() -> None:
+        await house.start(session, "sweep", {"trying": 1.0}, version=session.version, grid=[])
+        await soon()
+        job = running(session)
+        finish(job.worker)
+        job.stop()
+        await soon()
+        assert job.state == "cancelled"
+        assert session.runs == []
+
+    in_time(work())
+
+
+def test_a_sweep_says_on_how_many_records_it_tried_and_what_it_skipped(
+    session: Session, house: House, workers: type[SlowWorker]
+) -> None:
+    point = {"plan": PLAN, "worst": {"rate": 0.5}, "utility": 0.9, "losses": {}}
+    workers.answers["sweep"] = {"points": [point], "sample": 5, "skipped": ["k = 99: too large."]}
+
+    async def work() -> None:
+        await house.start(session, "sweep", {"trying": 1.0}, version=session.version, grid=[])
+        finish(running(session).worker)
+        await soon()
+        assert running(session).skipped == ["k = 99: too large."]
+        whole = {**session.runs[0], "number": 7, "sample": 9}
+        found = points_of([*session.runs, whole, {**whole, "number": 8, "worst": None}])
+        assert [(one["number"], one["sample"]) for one in found] == [(1, 5), (7, None)]
+        lines = [one for one in risk_utility(found, 1)["series"] if one["type"] == "line"]
+        assert [one["lineStyle"]["type"] for one in lines] == ["dashed", "solid"]
+
+    in_time(work())
