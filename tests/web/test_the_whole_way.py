@@ -221,6 +221,39 @@ def test_a_cut_of_real_discharges_goes_the_whole_way(
         assert len(masked.splitlines()) == 1001
 
 
+def test_a_hundred_thousand_real_records_go_the_whole_way(
+    visit: Visit, data_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    with serving(tmp_path_factory.mktemp("large")) as server:
+        whole = pl.read_csv(data_folder / "uci_diabetes130" / "diabetic_data.csv.gz", infer_schema=False)
+        kept = whole.select("patient_nbr", "race", "gender", "age", "diag_1", "time_in_hospital", "readmitted")
+        kept.write_csv(server.folder / "encounters.csv")
+        edges = "icd9cm_dx_edges.csv"
+        (server.folder / edges).write_bytes((data_folder / "icd9cm" / edges).read_bytes())
+        steward = visit(server)
+        page = steward.page
+        page.get_by_label("File (").select_option("encounters.csv")
+        steward.press("Open this file")
+        steward.see("101,766")
+        steward.go("Columns")
+        expect(page.get_by_label("Role of patient_nbr", exact=True)).to_have_value("identifier", timeout=WAIT)
+        steward.go("Method")
+        steward.see("would be recognised")
+        steward.go("Run")
+        steward.press("Start")
+        page.get_by_role("progressbar").wait_for()
+        steward.go("Columns")  # the pages answer while it runs
+        page.get_by_label("Role of race", exact=True).wait_for()
+        steward.go("Run")
+        page.get_by_role("heading", name="Result", exact=True).wait_for(timeout=3 * WAIT)
+        page.get_by_role("img", name="Records by group of", exact=False).first.wait_for()
+        steward.go("Take away")
+        masked = pl.read_csv(steward.download("Download the masked table"), infer_schema=False)
+        assert masked.height == whole.height
+        assert "patient_nbr" not in masked.columns
+        assert sorted(masked["age"]) == sorted(whole["age"])
+
+
 # ------------------------------------------------------------------------------------------------ pieces
 
 

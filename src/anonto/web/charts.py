@@ -73,7 +73,7 @@ def before_after(
         axes = {"xAxis": counts, "yAxis": {**categories, "inverse": True, "axisLabel": {"color": INK, **_NARROW}}}
     return {
         **axes,
-        "grid": {"left": 8, "right": 24, "top": 36, "bottom": 8, "containLabel": True},
+        "grid": {"left": 22, "right": 24, "top": 36, "bottom": 8, "containLabel": True},
         "legend": {"data": ["before", "after"], "left": 0, "top": 0},
         "tooltip": _tooltip(trigger="axis", axisPointer={"type": "shadow"}),
         "series": [
@@ -87,7 +87,7 @@ def heat(rows: Sequence[str], columns: Sequence[str], counts: Sequence[Sequence[
     """A table of counts as shades."""
     cells = [[place, line, number] for line, row in enumerate(counts) for place, number in enumerate(row)]
     return {
-        "grid": {"left": 8, "right": 8, "top": 8, "bottom": 8, "containLabel": True},
+        "grid": {"left": 22, "right": 8, "top": 8, "bottom": 8, "containLabel": True},
         "xAxis": {
             "type": "category",
             "data": [_shortened(label, 14) for label in columns],

@@ -60,11 +60,17 @@ class Job:
 
     @property
     def seconds_left(self) -> float:
-        """How long it will still take, by what was expected of the phases."""
+        """How long it will still take, by what was expected of the phases.
+
+        A phase that takes longer than expected is expected to take half as long again as it has taken.
+        """
         total, before = sum(self.phases.values()), self._expected_before()
         spent = time.monotonic() - self.started
         pace = max(spent / before, 0.2) if before > 1.0 else 1.0
-        return max(total - before, 0.5) * min(pace, 5.0)
+        left = max(total - before, 0.5) * min(pace, 5.0)
+        in_phase = time.monotonic() - self.phase_started
+        is_late = self.share is None and in_phase > self.phases.get(self.phase, 1.0)
+        return max(left, in_phase / 2) if is_late else left
 
     @property
     def seconds(self) -> float:

@@ -91,7 +91,7 @@ def estimate(given: dict[str, Any], report: Report) -> dict[str, Any]:
             "reading": 0.5 + 1e-5 * n_records,
             "masking": 0.5 + (masked_at - started) * growth**0.95,
             "writing": 0.5 + 2e-5 * n_records,
-            "attacking": 1.0 + (ended - masked_at) * growth**0.6,
+            "attacking": 1.0 + (ended - masked_at) * growth**0.75,
         },
     }
 
