@@ -361,9 +361,10 @@ def rectangle(low_a: float, high_a: float, low_b: float, high_b: float, correlat
     if left < 1e-6:
         low_other, high_other = (low_b, high_b) if correlation > 0.0 else (-high_b, -low_b)
         return stretch(max(low_a, low_other), min(high_a, high_other), False)
-    if high_a - low_a < NARROW * left:
-        return _narrow(low_a, high_a, low_b, high_b, correlation, left)
-    if high_b - low_b < NARROW * left:
+    width_a, width_b = high_a - low_a, high_b - low_b
+    if min(width_a, width_b) < NARROW * left:
+        if width_a <= width_b:
+            return _narrow(low_a, high_a, low_b, high_b, correlation, left)
         return _narrow(low_b, high_b, low_a, high_a, correlation, left)
     found = (
         both_below(high_a, high_b, correlation)

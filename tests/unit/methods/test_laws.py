@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, multivariate_normal
 
@@ -359,6 +359,7 @@ def test_both_below_is_the_bivariate_normal_distribution(h: float, k: float, cor
     width=st.floats(0.01, 4),
     correlation=st.sampled_from([-0.97, -0.5, 0.0, 0.2, 0.8, 0.99]),
 )
+@example(middle=0.0, low=0.0, width=0.125, correlation=-0.5)
 def test_narrow_rectangles_add_up_to_wide_ones(middle: float, low: float, width: float, correlation: float) -> None:
     edges = np.linspace(middle, middle + 0.6, 301)
     parts = [law_kernels.rectangle(a, b, low, low + width, correlation) for a, b in itertools.pairwise(edges)]

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from anonto.web.frame import Frame
 
 CLOSE = "interval-disclosure"
+ALONE = ("real-k", "uniqueness")
+ALONE_SAID = (
+    "Being alone is not being recognised: a swap leaves combinations that occur once, but mixes whose they are. "
+    "How many are recognised, the other attacks say."
+)
 
 
 def chosen_run(frame: Frame, asked: dict[str, str], *, with_files: bool = False) -> dict[str, Any]:
@@ -105,6 +110,8 @@ def _attacks(run: dict[str, Any]) -> None:
     if others:
         chart(attacks(others), "What each attack reached, beside what guessing reaches", n_bars=len(others))
         _attack_table("0 % is safe, 100 % is disclosed", others)
+        if any(one["attack"] in ALONE for one in others):
+            text(ALONE_SAID, "p", "small")
     if close:
         with box("reasons", "details"):
             text(f"How close the released cells are to the true ones ({len(close)} tries)", "summary")
