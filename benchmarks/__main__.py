@@ -39,6 +39,7 @@ SUBJECTS = (
     "capabilities",
     "startup",
     "memory",
+    "commands",
 )
 LIBRARIES = ("anonto", "numpy", "numba", "polars", "scipy", "hpo3", "nxontology", "dcor")
 MODULES = {"hpo3": "pyhpo"}

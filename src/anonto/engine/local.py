@@ -52,11 +52,12 @@ def apply_by_row(
     columns: Sequence[NDArray[np.int32]],
     rows: NDArray[np.int64] | None,
     key: np.uint64,
-    chunk: int = DRAWN_AT_ONCE,
+    chunk: int | None = None,
 ) -> list[NDArray[np.int32] | NDArray[np.float64]]:
     """The released codes, or numbers, of all records and columns; without ``rows`` these are numbered from 0."""
     n_rows = columns[0].size
-    first, *others = slices(0, n_rows, chunk) or [slice(0, 0)]
+    at_once = chunk or (CHUNK if getattr(masker, "shares_work", False) else DRAWN_AT_ONCE)
+    first, *others = slices(0, n_rows, at_once) or [slice(0, 0)]
 
     def masked(part: slice) -> list[NDArray[np.int32] | NDArray[np.float64]]:
         numbers = np.arange(part.start, part.stop) if rows is None else rows[part]

@@ -474,6 +474,11 @@ class NoiseMasker:
             column.attribute if column.replacements is None else column.replacements.released for column in self.columns
         )
 
+    @property
+    def shares_work(self) -> bool:
+        """Whether rows with the same pair of values are worked on together, so that many at once cost less."""
+        return any(column.replacements is not None and column.partner is not None for column in self.columns)
+
     def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | Floats]:
         """Mask some rows: see `RowMasker`."""
         words = [row_words(key, rows, f"noise of {column.name}") for column in self.columns]
