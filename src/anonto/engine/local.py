@@ -57,7 +57,6 @@ def apply_by_row(
     """The released codes, or numbers, of all records and columns; without ``rows`` these are numbered from 0."""
     n_rows = columns[0].size
     at_once = chunk or (CHUNK if getattr(masker, "shares_work", False) else DRAWN_AT_ONCE)
-    first, *others = slices(0, n_rows, at_once) or [slice(0, 0)]
 
     def masked(part: slice) -> list[NDArray[np.int32] | NDArray[np.float64]]:
         numbers = np.arange(part.start, part.stop) if rows is None else rows[part]
@@ -67,9 +66,7 @@ def apply_by_row(
         for whole, released in zip(out, masked(part), strict=True):
             whole[part] = released
 
-    begun = masked(first)
-    out: list[NDArray[np.int32] | NDArray[np.float64]] = [np.empty(n_rows, dtype=one.dtype) for one in begun]
-    for whole, released in zip(out, begun, strict=True):
-        whole[first] = released
-    in_threads(fill, others)
+    of_no_row = masked(slice(0, 0))
+    out: list[NDArray[np.int32] | NDArray[np.float64]] = [np.empty(n_rows, dtype=one.dtype) for one in of_no_row]
+    in_threads(fill, slices(0, n_rows, at_once))
     return out
