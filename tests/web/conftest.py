@@ -19,7 +19,7 @@ pytest.importorskip("nicegui")
 pytest.importorskip("playwright")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
@@ -151,9 +151,25 @@ class Visitor:
         return Path(started.value.path())
 
 
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if call.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
-    """Open a server in a new browser; at the end nothing may have been asked of others, and nothing complained."""
+def visit(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Callable[..., Visitor]]:
+    """Open a server in a new browser; at the end nothing may have been asked of others, and nothing complained.
+
+    Where a test fails, what its pages show is printed.
+    """
     visitors: list[Visitor] = []
 
     def start(server: Served, *, width: int = 1280, allowed: tuple[str, ...] = ()) -> Visitor:
@@ -168,6 +184,9 @@ def visit(browser: Browser) -> Iterator[Callable[..., Visitor]]:
         return visitor
 
     yield start
+    if request.node.stash.get(FAILED, False):
+        for page in [page for one in visitors for page in one.context.pages]:
+            sys.stdout.write(f"{page.url} shows:\n{page.inner_text('body')}\n")
     for one in visitors:
         one.context.close()
     assert [one.foreign for one in visitors if one.foreign] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, WebSocketRoute
 
     from web.conftest import Served, Visitor
 
@@ -130,6 +131,32 @@ def test_a_result_says_which_table_it_is_of_and_the_map_compares_no_other(served
 
 
 # ------------------------------------------------------------------------------------------------ controls
+
+
+def test_what_is_chosen_and_pressed_before_the_page_is_connected_is_heard_in_that_order(
+    served: Served, visit: Visit
+) -> None:
+    steward = opened(visit(served))
+    page = steward.page
+    held: list[Callable[[], None]] = []
+    is_connected = False
+
+    def late(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda said: socket.send(said) if is_connected else held.append(partial(socket.send, said)))
+
+    page.route_web_socket("**/*", late)
+    for wanted, other in (("second.csv", "first.csv"), ("first.csv", "second.csv")) * 2:
+        is_connected = False
+        held.clear()
+        page.goto(f"{served.root}/")
+        for name in (other, wanted) * 4:
+            page.get_by_label("File (").select_option(name)
+        steward.press("Open this file")
+        is_connected = True
+        for send in held:
+            send()
+        page.get_by_role("heading", name=wanted).wait_for()
 
 
 def test_controls_that_another_one_changes_show_what_the_plan_says(served: Served, visit: Visit) -> None:

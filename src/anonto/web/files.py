@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from anonto.web.house import House
 
 HERE = Path(__file__).parent
-ASSETS = {"style.css": "text/css", "tips.js": "text/javascript", "icon.svg": "image/svg+xml"}
+ASSETS = {
+    "style.css": "text/css",
+    "events.js": "text/javascript",
+    "tips.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 TAKEN: dict[str, str] = {
     "report": "report.html",
     "report-internal": "report-internal.html",

@@ -9,6 +9,7 @@ from nicegui import ui
 
 from anonto.errors import AnontoError, SessionChangedError, UploadTooLargeError
 from anonto.web.parts import Markup, box, button, heading, joined, link, message, on_refusal, show, tag, text
+from anonto.web.words import our_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -271,11 +272,6 @@ class Frame:
             here = "step" if place == current else None
             items.append(tag("li", tag("a", number, name, href=path, class_=css, aria_current=here)))
         show(tag("nav", tag("ol", joined(*items)), class_="steps", aria_label="Steps"))
-
-
-def our_mistake(error: Exception) -> str:
-    """What a page says when something failed that must not."""
-    return f"That failed by our mistake ({type(error).__name__})."
 
 
 def onward(back: tuple[str, str] | None, forth: tuple[str, str] | None) -> None:

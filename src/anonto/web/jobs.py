@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.errors import AnontoError, StoppedWorkError
 from anonto.web.drafts import plan_label
 from anonto.web.processes import Worker
+from anonto.web.words import our_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,5 +162,5 @@ def _ending(session: Session, job: Job) -> Iterator[None]:
     except AnontoError as error:
         job.end("failed", session.readable(str(error)))
     except Exception as error:
-        job.end("failed", f"That failed by our mistake ({type(error).__name__}).")
+        job.end("failed", our_mistake(error))
         raise

@@ -133,7 +133,7 @@ def button(label: str, action: Action, *, classes: str = "", name: str | None = 
     element.props["type"] = "button"
     if name is not None:
         element.props["aria-label"] = name
-    element.on("click", lambda _: _done(action))
+    hear(element, "click", action)
     return element
 
 
@@ -177,7 +177,7 @@ def choice(
                 option.props["value"] = key
                 if key == value:
                     option.props["^selected"] = "selected"
-        _tell(control, "change", on_change)
+        hear(control, "change", on_change, "value")
     return control
 
 
@@ -197,7 +197,7 @@ def number_field(
         for key, given in (("^value", value), ("min", low), ("max", high), ("step", step or "any")):
             if given is not None:
                 control.props[key] = f"{given:g}" if isinstance(given, float) else str(given)
-        _tell(control, "change", on_change)
+        hear(control, "change", on_change, "value")
     return control
 
 
@@ -213,7 +213,7 @@ def text_field(
         else:
             control = box("control", "input", id=name, type="text", autocomplete="off", spellcheck="false")
             control.props["^value"] = value
-        _tell(control, event, on_change)
+        hear(control, event, on_change, "value")
     return control
 
 
@@ -228,7 +228,7 @@ def checkbox(label: str, value: bool, on_change: Handler, *, explanation: str | 
         shown.props["for"] = name
         if explanation:
             _explain(explanation)
-    control.on("change", lambda event: _done(on_change, event.args), js_handler="(e) => emit(e.target.checked)")
+    hear(control, "change", on_change, "checked")
     return control
 
 
@@ -277,13 +277,17 @@ def _explain(explanation: str) -> None:
     show(mark, "inline")
 
 
-def _tell(control: Element, event: str, on_change: Handler) -> None:
-    """Hear of changes. What the browser holds is given as attributes, so that no update of the page undoes typing."""
+def hear(control: Element, event: str, action: Callable[..., Awaitable[None] | None], what: str | None = None) -> None:
+    """Do something at an event, in its turn (see events.js), with one property of the control where it is named.
 
-    def changed(given: GenericEventArguments) -> Awaitable[None] | None:
-        return _done(on_change, given.args)
+    What the browser holds is given to it as attributes, so that no update of the page undoes typing.
+    """
+    given = f", e.target.{what}" if what else ""
 
-    control.on(event, changed, js_handler="(e) => emit(e.target.value)")
+    def told(event: GenericEventArguments) -> Awaitable[None] | None:
+        return _done(action, event.args) if what else _done(action)
+
+    control.on(event, told, js_handler=f"(e) => inOrder(emit{given})")
 
 
 def on_refusal(told: Callable[[AnontoError], None]) -> None:

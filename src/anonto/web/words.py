@@ -297,3 +297,13 @@ PARAMETERS: Mapping[str, Parameter] = {
 }
 EITHER = {"percent": "k", "bins": "width"}
 """Parameters of which only one may be given."""
+
+
+def our_mistake(error: Exception) -> str:
+    """What is said when something failed that must not."""
+    return f"That failed by our mistake ({type(error).__name__})."
+
+
+def duration(seconds: float) -> str:
+    """A time to come, as roughly as it is known."""
+    return f"{max(seconds, 1):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

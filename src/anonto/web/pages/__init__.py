@@ -41,7 +41,8 @@ def add_pages(house: House) -> None:
     """Make the pages known to the framework."""
     app.colors(primary="#0b6e6e")
     ui.add_head_html('<link rel="stylesheet" href="/assets/style.css">', shared=True)
-    ui.add_head_html('<script defer src="/assets/tips.js"></script>', shared=True)
+    for script in ("events.js", "tips.js"):
+        ui.add_head_html(f'<script defer src="/assets/{script}"></script>', shared=True)
     for path, build in PAGES.items():
         ui.page(path)(_page(house, path, build))
 

@@ -14,6 +14,7 @@ from anonto.web.parts import (
     choice,
     facts,
     heading,
+    hear,
     joined,
     message,
     show,
@@ -322,11 +323,11 @@ def _node(frame: Frame, asked: dict[str, Any], node: dict[str, Any], *, is_open:
         details.props["open"] = "open"
         _branch(frame, asked, below, node["id"])
 
-    def opened(event: Any) -> None:
-        if event.args and not below.default_slot.children:
+    def opened(is_open: bool) -> None:
+        if is_open and not below.default_slot.children:
             _branch(frame, asked, below, node["id"])
 
-    details.on("toggle", opened, js_handler="(e) => emit(e.target.open)")
+    hear(details, "toggle", opened, "open")
 
 
 def _named(node: dict[str, Any], *, counted: bool = False) -> Markup:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.errors import AnontoError, SessionChangedError
 from anonto.web.drafts import plan_label
-from anonto.web.frame import our_mistake
 from anonto.web.parts import Markup, facts, message, show, tag, term, text
+from anonto.web.words import duration, our_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,13 +104,9 @@ def _show_estimate(found: dict[str, Any], label: str) -> None:
     seconds = sum(found["expected"].values())
     text(
         f"From {found['sample']:,} of {found['n_records']:,} records, with {label}. The whole table takes about "
-        f"{_duration(seconds)}.",
+        f"{duration(seconds)}.",
         "p",
         "small",
     )
     for warning in found["warnings"]:
         message(warning, "warning")
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

@@ -16,6 +16,7 @@ from anonto.web.parts import (
     checkbox,
     choice,
     heading,
+    hear,
     link,
     message,
     number_field,
@@ -169,10 +170,7 @@ class _MethodPage:
                 )
             )
 
-        async def chosen() -> None:
-            await self._choose(name)
-
-        control.on("change", chosen)
+        hear(control, "change", lambda: self._choose(name))
 
     async def _choose(self, name: str) -> None:
         with self.frame.changing(f"Method {name}") as draft:

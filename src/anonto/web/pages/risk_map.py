@@ -54,7 +54,7 @@ async def show_map(frame: Frame, run: dict[str, Any], place: Any) -> None:
 def points_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Risk and utility of each run that was attacked; of a sample, how many records it had.
 
-    A small table looks riskier than a large one, so what was tried on a sample is compared with its like alone.
+    A sample errs in both directions, so what was tried on one is compared with its like alone.
     """
     return [
         {
@@ -116,8 +116,9 @@ def _show_points(frame: Frame, run: dict[str, Any], points: list[dict[str, Any]]
                 )
     if any(one["sample"] for one in points):
         text(
-            "Plans that were tried on a sample are compared among themselves (dashed): a sample looks riskier than "
-            "the whole table.",
+            "Plans that were tried on a sample are compared among themselves (dashed). A sample errs in both "
+            "directions: groups look riskier in it than in the whole table, swaps within k places safer. Load a plan "
+            "and run it to know.",
             "p",
             "small",
         )

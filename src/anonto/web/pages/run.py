@@ -9,7 +9,7 @@ from nicegui import ui
 from anonto.web.drafts import are_about_the_same
 from anonto.web.frame import onward
 from anonto.web.parts import box, button, enable, heading, link, message, show, tag, text
-from anonto.web.words import CARDS, PHASES
+from anonto.web.words import CARDS, PHASES, duration
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -133,7 +133,7 @@ class _Progress:
         self.bar.update()
         self.fill.style(f"width: {share}%")
         phase = PHASES.get(job.phase, job.phase)
-        self.words.text = f"{phase} … {share} % done, {_left(job.seconds_left)} left."
+        self.words.text = f"{phase} … {share} % done, about {duration(job.seconds_left)} left."
         self.announced.text = f"{phase}: {share // 10 * 10} %"  # told anew only where it differs
 
     def _ended(self, job: Job | None) -> None:
@@ -152,7 +152,3 @@ class _Progress:
         if self.shown is not None:
             self.shown.stop()
         self.show()
-
-
-def _left(seconds: float) -> str:
-    return f"about {max(seconds, 1):.0f} seconds" if seconds < 90 else f"about {seconds / 60:.0f} minutes"
