@@ -10,7 +10,7 @@ import typer
 from anonto.cli.clusters import Engine, EngineOption, MasterOption, opened_tables
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, show_table, working
-from anonto.errors import ExistingFileError, MapPointsError, NotForClustersError, ParameterError, SameFileError
+from anonto.errors import MapPointsError, NotForClustersError, ParameterError
 
 if TYPE_CHECKING:
     from anonto.assessment import Assessment
@@ -64,11 +64,12 @@ def assess(
     """
     from anonto.assessment import assess as assess_release
     from anonto.report.editions import edition_of
+    from anonto.table.beside import require_free
 
     edition_of(edition)
     reports = [one for one in (report, report_json) if one is not None]
     read = [original, masked, plan, private, second, second_plan, second_private, points]
-    _require_free([one for one in read if one is not None], reports, force=force)
+    require_free([one for one in read if one is not None], reports, force=force)
     swept = None if points is None else _read_points(points)
     if engine == Engine.SPARK and second is not None:
         raise NotForClustersError("--second")
@@ -96,18 +97,6 @@ def assess(
     _show_utility(found)
     if reports:
         show_facts("Reports", [(edition, str(one)) for one in reports])
-
-
-def _require_free(inputs: list[Path], outputs: list[Path], *, force: bool) -> None:
-    """Refuse an output that is an input, another output, or there already, before any work is done."""
-    taken = {one.expanduser().resolve() for one in inputs}
-    for output in outputs:
-        real = output.expanduser().resolve()
-        if real in taken:
-            raise SameFileError(str(output))
-        taken.add(real)
-        if output.exists() and not force:
-            raise ExistingFileError(str(output))
 
 
 def _read_points(path: Path) -> Any:

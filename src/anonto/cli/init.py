@@ -40,10 +40,10 @@ def init(
     Example: `anonto init discharges.csv --ontology icd9cm.csv --output plan.toml`
     """
     from anonto.propose import propose
-    from anonto.table.beside import written_beside
+    from anonto.table.beside import require_free, written_beside
 
     plan = output or Path(f"{table}.plan.toml")
-    _require_free(table, plan, force=force)
+    require_free([table], [plan], force=force)
     with working("Looking at the table"):
         proposal = propose(table, ontologies=ontology or (), folders=folder or (), plan_folder=plan.absolute().parent)
     with written_beside(plan, force=force) as beside:
@@ -63,16 +63,6 @@ def _warn_of_unknown(proposal: Proposal) -> None:
     unknown = [name for name, one in proposal.plan.columns.items() if one.role == "other"]
     if unknown:
         warnings.warn(UnknownColumnsWarning(unknown), stacklevel=2)
-
-
-def _require_free(table: Path, plan: Path, *, force: bool) -> None:
-    """Refuse an output that is the table itself or is there already, before any work is done."""
-    from anonto.errors import ExistingFileError, SameFileError
-
-    if plan.expanduser().resolve() == table.expanduser().resolve():
-        raise SameFileError(str(plan))
-    if plan.exists() and not force:
-        raise ExistingFileError(str(plan))
 
 
 def _show(proposal: Proposal, table: Path, plan: Path) -> None:

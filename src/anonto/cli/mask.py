@@ -51,9 +51,11 @@ def mask(
 
     Example: `anonto mask discharges.csv --plan plan.toml --output masked.csv --report report.html`
     """
+    from anonto.table.beside import require_free
+
     record = private or Path(f"{output}.private.json")
     require_engine(engine, master)
-    _require_free(table, plan, [output, record, *([report] if report else [])], force=force)
+    require_free([table, plan], [output, record, *([report] if report else [])], force=force)
     if engine == Engine.SPARK:
         evidence = mask_on_cluster(
             table,
@@ -94,24 +96,6 @@ def mask(
         show_json(evidence)
     else:
         _show(evidence, output, record, report)
-
-
-def _require_free(table: Path, plan: Path, outputs: list[Path], *, force: bool) -> None:
-    """Refuse an output that is an input, another output, or there already, before any work is done."""
-    from anonto.errors import ExistingFileError, SameFileError
-
-    inputs = {_real(table), _real(plan)}
-    seen: set[Path] = set()
-    for output in outputs:
-        if _real(output) in inputs or _real(output) in seen:
-            raise SameFileError(str(output))
-        seen.add(_real(output))
-        if output.exists() and not force:
-            raise ExistingFileError(str(output))
-
-
-def _real(path: Path) -> Path:
-    return path.expanduser().resolve()
 
 
 def _show(evidence: dict[str, Any], output: Path, record: Path, report: Path | None) -> None:

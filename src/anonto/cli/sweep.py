@@ -55,9 +55,12 @@ def sweep(
     """
     from anonto.sweeping import sweep as sweep_plans
     from anonto.sweeping.grid import read_grid
+    from anonto.table.beside import require_free
 
     kept = resume or _beside(output or report)
-    _require_outputs(table, plan, grid, kept, [one for one in (output, report) if one], force=force)
+    read = [one for one in (table, plan, grid) if one is not None]
+    require_free(read, [kept] if kept else [])
+    require_free([*read, *([kept] if kept else [])], [one for one in (output, report) if one], force=force)
     _require_limit(max_risk, output)
     chosen_grid = None if grid is None else read_grid(grid)
     try:
@@ -101,26 +104,6 @@ def _require_limit(max_risk: float | None, output: Path | None) -> None:
 
     if max_risk is None and output is not None:
         raise ParameterError("--max-risk", "given with --output: it decides which plan is written", None)
-
-
-def _require_outputs(
-    table: Path, plan: Path, grid: Path | None, kept: Path | None, outputs: list[Path], *, force: bool
-) -> None:
-    """Refuse an output that is an input, another output, or there already, before hours of work."""
-    from anonto.errors import ExistingFileError, SameFileError
-
-    seen = {_real(one) for one in (table, plan, grid) if one is not None}
-    for one in [*([kept] if kept else []), *outputs]:
-        if _real(one) in seen:
-            raise SameFileError(str(one))
-        seen.add(_real(one))
-    for one in outputs:
-        if one.exists() and not force:
-            raise ExistingFileError(str(one))
-
-
-def _real(path: Path) -> Path:
-    return path.expanduser().resolve()
 
 
 @contextmanager

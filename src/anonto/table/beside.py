@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anonto.errors import AnontoError, ExistingFileError, UnwritableFileError
+from anonto.errors import AnontoError, ExistingFileError, SameFileError, UnwritableFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _STORAGE_FAULTS = {
     "No space left on device": ("no space left", "os error 28", "errno 28"),
@@ -31,6 +31,18 @@ _STORAGE_FAULTS = {
 }
 """How libraries that hide the operating system's error spell it."""
 _TEMPORARY = re.compile(r"\.anonto-[0-9a-f]{16}(\..*)?")
+
+
+def require_free(inputs: Iterable[Path], outputs: Iterable[Path], *, force: bool = True) -> None:
+    """Refuse, before any work is done, an output that is an input or another output, or there already."""
+    taken = {_target(one) for one in inputs}
+    for output in outputs:
+        target = _target(output)
+        if target in taken:
+            raise SameFileError(str(output))
+        taken.add(target)
+        if not force and target.exists():
+            raise ExistingFileError(str(output))
 
 
 class FilesBeside:
