@@ -96,26 +96,21 @@ class MaskedColumn:
         """Which records, or some stretch of them, have the same cell before and after."""
         return np.equal(self.codes[part], self.before[part])
 
-    def distances_moved(self) -> NDArray[np.float64]:
-        """The distance of each move."""
-        return self.attribute.pair_distances(self.moves.sources, self.moves.targets)
-
-    def rmse(self) -> float:
-        """The root of the mean squared distance between the cells before and after.
+    def how_far(self) -> tuple[float, float]:
+        """The root of the mean squared distance between the cells before and after, and the largest of all.
 
         Counted are cells that have a value before or after: one that gets a value, or loses it, has moved by 1.
         """
         moves = self.moves
-        amounts = np.where(np.minimum(moves.sources, moves.targets) < self.n_values, moves.amounts, 0)
-        if not isinstance(self.attribute, ExtendedAttribute):
-            amounts = moves.amounts
+        distances = self.attribute.pair_distances(moves.sources, moves.targets)
+        farthest = float(distances.max(initial=0.0))
+        amounts = moves.amounts
+        if isinstance(self.attribute, ExtendedAttribute):
+            amounts = np.where(np.minimum(moves.sources, moves.targets) < self.n_values, amounts, 0)
         if not amounts.any():
-            return 0.0
-        return math.sqrt(float(amounts @ self.distances_moved() ** 2) / float(amounts.sum()))
-
-    def farthest(self) -> float:
-        """The largest distance between a cell before and after."""
-        return float(self.distances_moved().max(initial=0.0))
+            return 0.0, farthest
+        np.square(distances, out=distances)
+        return math.sqrt(float(amounts @ distances) / float(amounts.sum())), farthest
 
     def substitution(self, rows: NDArray[np.int64] | None) -> Substitution:
         """The new cells, each by a row of the input that has its value, or by the value itself."""
@@ -143,13 +138,9 @@ class MaskedNumbers(MaskedColumn):
         """Cells with a value that leave as they were."""
         return self.n_same
 
-    def rmse(self) -> float:
-        """The root of the mean squared distance between the cells before and after."""
-        return math.sqrt(self.squares / self.n_cells) if self.n_cells else 0.0
-
-    def farthest(self) -> float:
-        """The largest distance between a cell before and after."""
-        return self.largest
+    def how_far(self) -> tuple[float, float]:
+        """The root of the mean squared distance between the cells before and after, and the largest of all."""
+        return math.sqrt(self.squares / self.n_cells) if self.n_cells else 0.0, self.largest
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

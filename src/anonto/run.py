@@ -25,7 +25,6 @@ from anonto.errors import (
     NotInStretchesError,
     OnlyForClustersError,
     ReleasedAsIsWarning,
-    SameFileError,
 )
 from anonto.methods.flows import Moves
 from anonto.methods.guarantee import Setting
@@ -35,7 +34,7 @@ from anonto.plan import Plan, plan_of
 from anonto.release import MaskedColumn, MaskedNumbers, Outcome, Release, write_record
 from anonto.rng import Seed, keyed_permutations, row_order, seed_of
 from anonto.table.attributes import NumericAttribute
-from anonto.table.beside import files_beside
+from anonto.table.beside import files_beside, require_free
 from anonto.table.door import Door, is_spark_frame
 from anonto.table.new_cells import settled
 from anonto.table.prepare import encode_described, opener, prepare, records_to_drop, with_missing_as_value
@@ -46,7 +45,7 @@ from anonto.table.writing import output_format, sink_in_parts
 from anonto.threads import slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -198,7 +197,7 @@ def mask_file(
     files = parquet_files(table)
     outputs = [target, *([] if private is False else [record]), *([] if report is None else [Path(report)])]
     read = [*(files or [Path(table)]), *([Path(plan)] if isinstance(plan, str | os.PathLike) else [])]
-    _require_other_files(read, outputs)
+    require_free(read, outputs)
     if files is None and (limit is None or _fits(Path(table), chosen, limit)):
         release = mask(table, chosen, seed=seed)
         release.save(target, keep_order=keep_order, private=private, report=report, force=force)
@@ -240,15 +239,6 @@ def mask_file(
         if private_file is not None:
             write_record(private_file, secret, source.origin)
     return evidence
-
-
-def _require_other_files(inputs: Iterable[Path], outputs: Iterable[Path]) -> None:
-    """Refuse an output that is an input, or another output."""
-    seen = {os.path.realpath(one) for one in inputs}
-    for one in outputs:
-        if os.path.realpath(one) in seen:
-            raise SameFileError(str(one))
-        seen.add(os.path.realpath(one))
 
 
 def _fits(path: Path, plan: Plan, memory: int) -> bool:
@@ -554,6 +544,7 @@ def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> d
         name for name in named if plan.description(name).role == "quasi-identifier" and name not in step.columns
     )
     unmatched = tuple(one.name for one in columns if one.prepared.n_unmatched)
+    how_far = {one.name: one.how_far() for one in columns}
     setting = Setting(left_out=left_out, unmatched=unmatched, guessable_seed=guessable_seed, facts=done.facts)
     return {
         "method": step.method.name,
@@ -564,8 +555,8 @@ def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> d
         "missing": {one.name: one.prepared.n_missing for one in columns},
         "unmatched": {one.name: one.n_unmatched_in_place for one in columns},
         "unchanged_records": done.unchanged_records,
-        "rmse": {one.name: one.rmse() for one in columns},
-        "farthest": {one.name: one.farthest() for one in columns},
+        "rmse": {name: rmse for name, (rmse, _) in how_far.items()},
+        "farthest": {name: farthest for name, (_, farthest) in how_far.items()},
         **done.facts,
         "guarantee": step.method.guarantee(setting).to_dict(),
     }

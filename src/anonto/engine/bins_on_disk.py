@@ -22,9 +22,8 @@ import numpy as np
 
 from anonto.errors import MoreMemoryError
 from anonto.methods import bin_kernels
-from anonto.methods.bin_parts import parts_of_bins
-from anonto.methods.bins import Bins, exchanged_in_pairs, strata
-from anonto.methods.blocks import all_facts
+from anonto.methods.bin_parts import exchanged_in_bins, facts_of_parts, parts_of_bins
+from anonto.methods.bins import strata
 from anonto.methods.equi_width_swap import places_of
 from anonto.table.records import Records, distinct_rows
 
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from anonto.engine.memory import Room
     from anonto.engine.spilling import Spilled
     from anonto.methods.equi_width_swap import EquiWidthSwap
-    from anonto.methods.record_flows import RecordFlows
     from anonto.rng import PermutationsInTurn
     from anonto.table.attributes import Attribute
 
@@ -195,7 +193,7 @@ class BinsOnDisk:
         for part in range(n_parts):
             found = records.read(part)
             own = self._records(keys.codes(found[:, 0]), np.ascontiguousarray(found[:, 1]))
-            one = self._exchanged_part(keys, own, rng)
+            one = exchanged_in_bins(self.method, own, keys.bins(own.codes), rng)
             becomes = np.repeat(one.flows.targets, one.flows.amounts)
             begins = np.cumsum(own.counts) - own.counts
             of_row = rows.read(part)
@@ -204,14 +202,7 @@ class BinsOnDisk:
             done.add(group, of_row[:, 2], found[target, 0])
             facts.append(one.facts)
             self.untouched = [before + now for before, now in zip(self.untouched, one.untouched, strict=True)]
-        told = [one for one in facts if one["bins"]] or facts[:1]
-        return done, all_facts(told, [1] * len(told))
-
-    def _exchanged_part(self, keys: _Keys, own: Records, rng: np.random.Generator) -> RecordFlows:
-        numbers = keys.bins(own.codes)
-        bins = np.unique(numbers, return_inverse=True)[1] + (numbers.min(initial=1) > 0)
-        listed = Bins(*bin_kernels.rows_by_bin(bins, own.counts, int(bins.max(initial=0)) + 1))
-        return exchanged_in_pairs(own, listed, self.method.odd, rng)
+        return done, facts_of_parts(facts)
 
 
 def _stretches(rows_of_cell: Longs, most_rows: int) -> Longs:

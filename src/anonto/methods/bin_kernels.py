@@ -99,13 +99,15 @@ def exchange_pairs(members: Ints, offsets: Longs, cycle: bool, generator: np.ran
     Of an odd number one row stays or, with ``cycle``, the last three pass theirs on in a circle. The members are put in
     random order inside their bins.
 
-    Returns the record that each row takes, and the records that found no partner.
+    Returns the record that each row of these bins takes, and the records that found no partner.
     """
+    first = offsets[0]
+    members = members[first : offsets[-1]]
     taken = np.empty(members.size, np.int32)
     alone = np.empty(offsets.size - 1, np.int32)
     n_alone = 0
     for one in range(offsets.size - 1):
-        start, end = offsets[one], offsets[one + 1]
+        start, end = offsets[one] - first, offsets[one + 1] - first
         _shuffle(members, start, end, generator)
         if (end - start) % 2 == 1:
             end -= 1

@@ -8,7 +8,7 @@ the rows, in the order in which the rows of each record stand, which takes a thi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from anonto.methods.record_flows import RecordFlows
 from anonto.table.record_counts import CountedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -74,10 +74,14 @@ class BinParts:
     def fitted(self, method: EquiWidthSwap, rng: np.random.Generator) -> Iterator[RecordFlows]:
         """The flows inside each part, from its records to its records."""
         for part in self.members:
-            own = part_of(self.records, part)
-            bins = np.unique(self.numbers[part], return_inverse=True)[1] + (self.numbers[part[0]] > 0)
-            listed = Bins(*bin_kernels.rows_by_bin(bins, own.counts, int(bins.max()) + 1))
-            yield exchanged_in_pairs(own, listed, method.odd, rng)
+            yield exchanged_in_bins(method, part_of(self.records, part), self.numbers[part], rng)
+
+
+def exchanged_in_bins(method: EquiWidthSwap, own: Records, numbers: Longs, rng: np.random.Generator) -> RecordFlows:
+    """The flows among the records of whole bins, given the number of the bin of each; 0 for none."""
+    bins = np.unique(numbers, return_inverse=True)[1] + (numbers.min(initial=1) > 0)
+    listed = Bins(*bin_kernels.rows_by_bin(bins, own.counts, int(bins.max(initial=0)) + 1))
+    return exchanged_in_pairs(own, listed, method.odd, rng)
 
 
 def parts_of_bins(rows_of_bin: Longs, most_rows: int) -> Longs:
@@ -95,9 +99,10 @@ def parts_of_bins(rows_of_bin: Longs, most_rows: int) -> Longs:
     return part_of_bin
 
 
-def _facts_of_all(fitted: Sequence[RecordFlows]) -> dict[str, int]:
-    facts = [one.facts for one in fitted if one.facts["bins"]] or [fitted[0].facts]
-    return all_facts(facts, [1] * len(facts))
+def facts_of_parts(facts: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """What is known of all bins, from what is known of those of each part."""
+    told = [one for one in facts if one["bins"]] or facts[:1]
+    return all_facts(told, [1] * len(told))
 
 
 # ------------------------------------------------------------------------------------------------ flows
@@ -114,7 +119,7 @@ def equi_width_in_parts(
         n_flows += one.flows.targets.size
         require(largest, f"bins of {largest:,} records and what becomes of all", n_flows)
     require(0, "what becomes of so many records", 2 * n_flows)
-    return joined(parts.records, parts.members, fitted, _facts_of_all(fitted))
+    return joined(parts.records, parts.members, fitted, facts_of_parts([one.facts for one in fitted]))
 
 
 # ------------------------------------------------------------------------------------------------ dealt out
@@ -176,7 +181,7 @@ def equi_width_dealt(
     dealt = DealtFlows(*none.arrays, 0, Dealt(begins[:-1], targets))
     untouched = tuple(sum(one.untouched[column] for one in told) for column in range(n_columns))
     every = tuple(one for one in moved if one is not None)
-    return DealtRecordFlows(dealt, records.codes, untouched, _facts_of_all(told), None, every)
+    return DealtRecordFlows(dealt, records.codes, untouched, facts_of_parts([one.facts for one in told]), None, every)
 
 
 def _deal(

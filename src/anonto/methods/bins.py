@@ -14,13 +14,13 @@ import numpy as np
 
 from anonto.errors import SmallStrataError
 from anonto.methods import bin_kernels, kernels
-from anonto.methods.flows import Flows, flows_of_rows
+from anonto.methods.flows import Flows, counted_in_a_table, flows_of_counts, flows_of_rows
 from anonto.methods.parameters import require_choice
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import RecordFlows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 ODD = ("stay", "cycle3")
 Odd = Literal["stay", "cycle3"]
 """What becomes of the row that is left in a bin of an odd size: it stays, or the last three rows pass theirs on."""
+
+
+ROWS_AT_ONCE = 1 << 20
+"""Rows whose exchanges are listed before they are counted; a bin is never cut."""
 
 
 def require_odd(odd: object) -> None:
@@ -52,6 +56,14 @@ class Bins:
     def sizes(self) -> Longs:
         """Rows of each bin."""
         return np.diff(self.offsets)
+
+    def offsets_in_parts(self, most_rows: int) -> Iterator[Longs]:
+        """The offsets of some bins after the other, together of at most so many rows, or of one that has more."""
+        first, last = 0, self.offsets.size - 1
+        while first < last:
+            end = int(np.searchsorted(self.offsets, self.offsets[first] + most_rows, side="right")) - 1
+            yield self.offsets[first : max(end, first + 1) + 1]
+            first = max(end, first + 1)
 
     def reach(self, odd: Odd | None = None) -> Partition:
         """What may take each other's place; where pairs exchange, what odd bins do tells whether a row may stay."""
@@ -115,9 +127,23 @@ def strata(records: Records, least: int) -> list[Longs]:
 
 def exchanged_in_pairs(records: Records, bins: Bins, odd: Odd, rng: np.random.Generator) -> RecordFlows:
     """Random pairs of rows of each bin exchange their records; the members of the bins are put into another order."""
-    facts = bins.facts()
-    taken, alone = bin_kernels.exchange_pairs(bins.members, bins.offsets, odd == "cycle3", rng)
-    return record_flows_of_rows(records, bins.members, taken, alone, facts)
+    facts, cycle = bins.facts(), odd == "cycle3"
+    if not _fit_into_a_table(records, bins.members.size):
+        taken, alone = bin_kernels.exchange_pairs(bins.members, bins.offsets, cycle, rng)
+        return record_flows_of_rows(records, bins.members, taken, alone, facts)
+    found_none = [np.empty(0, dtype=np.int32)]
+
+    def exchanged() -> Iterator[tuple[Codes, Codes]]:
+        """Some bins after the other, so that what their rows take is never held of all."""
+        for offsets in bins.offsets_in_parts(ROWS_AT_ONCE):
+            taken, alone = bin_kernels.exchange_pairs(bins.members, offsets, cycle, rng)
+            found_none.append(alone)
+            yield bins.members[offsets[0] : offsets[-1]], taken
+
+    n_records = records.counts.size
+    keys, amounts = counted_in_a_table(exchanged(), n_records, n_records**2, bins.members.size)
+    flows = flows_of_counts(keys, amounts, records.counts)
+    return _record_flows(records, flows, np.concatenate(found_none), facts)
 
 
 def record_flows_of_rows(
@@ -133,10 +159,19 @@ def record_flows_of_rows(
         facts: Further evidence.
     """
     counts = records.counts
-    if counts.size**2 <= 2 * members.size:
+    if _fit_into_a_table(records, members.size):
         flows = flows_of_rows(members, taken, counts)
     else:
         offsets, targets, ends = bin_kernels.flows_of_rows(members, taken, counts)
         flows = Flows(counts, offsets, targets, ends, kernels.guides(counts, offsets, ends), 0)
+    return _record_flows(records, flows, alone, facts)
+
+
+def _fit_into_a_table(records: Records, n_rows: int) -> bool:
+    """Whether a count for each pair of records takes no more room than the rows before and after."""
+    return records.counts.size**2 <= 2 * n_rows
+
+
+def _record_flows(records: Records, flows: Flows, alone: Codes, facts: Mapping[str, Any]) -> RecordFlows:
     untouched = [int(np.count_nonzero(records.codes[alone, column] >= 0)) for column in range(records.codes.shape[1])]
     return RecordFlows(flows, records.codes, tuple(untouched), facts)

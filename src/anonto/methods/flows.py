@@ -20,6 +20,8 @@ from anonto.table.columns import counts_of
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from anonto.rng import KeyedPermutations
@@ -178,8 +180,12 @@ def flows_of_exchanges(keys: Longs, amounts: Longs, counts: Longs, untouched: in
 
 def flows_of_rows(sources: Codes, targets: Codes, counts: Longs) -> Flows:
     """Flows in which each row of some became another value, and all other rows stay."""
+    return flows_of_counts(*counted_pairs(sources, targets, counts.size), counts)
+
+
+def flows_of_counts(keys: Longs, amounts: Longs, counts: Longs) -> Flows:
+    """The same from the pairs that occur, as source · (number of values) + target, and how often."""
     u = counts.size
-    keys, amounts = counted_pairs(sources, targets, u)
     staying = counts - np.bincount(keys // max(u, 1), weights=amounts, minlength=u).astype(np.int64)
     stays = np.flatnonzero(staying)
     all_keys, all_amounts = np.concatenate([keys, stays * (u + 1)]), np.concatenate([amounts, staying[stays]])
@@ -232,12 +238,25 @@ PAIRS_AT_ONCE = 1 << 20
 
 
 def _summed(keys: Longs, amounts: Longs, n_possible: int) -> tuple[Longs, Longs]:
+    """The distinct keys and the sums of their amounts: by a place for each possible key where most of them are used."""
     if n_possible <= min(DENSE_PAIRS, max(DENSE_PAIRS // 16, 4 * keys.size)):
         sums = np.bincount(keys, weights=amounts, minlength=1)
         present = np.flatnonzero(sums)
         return present, sums[present].astype(np.int64)
     unique, place = np.unique(keys, return_inverse=True)
     return unique, np.bincount(place, weights=amounts, minlength=unique.size).astype(np.int64)
+
+
+def counted_in_a_table(
+    pairs: Iterable[tuple[Codes, Codes]], n_right: int, n_possible: int, n_rows: int
+) -> tuple[Longs, Longs]:
+    """As `counted_pairs`, of so many rows at most that come in parts."""
+    is_short = n_rows <= np.iinfo(np.int32).max
+    counted = np.zeros(n_possible, np.int32) if is_short else np.zeros(n_possible, np.int64)
+    for left, right in pairs:
+        kernels.count_pairs(left, right, n_right, counted)
+    occur = np.flatnonzero(counted)
+    return occur, counted[occur].astype(np.int64)
 
 
 def counted_pairs(left: Codes, right: Codes, n_right: int, n_left: int | None = None) -> tuple[Longs, Longs]:
@@ -247,11 +266,7 @@ def counted_pairs(left: Codes, right: Codes, n_right: int, n_left: int | None = 
     """
     n_possible = n_right * (n_right if n_left is None else n_left)
     if n_possible <= max(FEW_PAIRS, 2 * left.size):
-        is_short = left.size <= np.iinfo(np.int32).max
-        counted = np.zeros(n_possible, np.int32) if is_short else np.zeros(n_possible, np.int64)
-        kernels.count_pairs(left, right, n_right, counted)
-        occur = np.flatnonzero(counted)
-        return occur, counted[occur].astype(np.int64)
+        return counted_in_a_table([(left, right)], n_right, n_possible, left.size)
     keys, amounts = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     for part in slices(0, left.size, max(PAIRS_AT_ONCE, left.size // 8)):
         present = left[part] >= 0

@@ -15,6 +15,7 @@ from anonto.errors import TaxonomyTypeError, UnknownMeasureError, UnmatchedValue
 from anonto.taxonomy.distance import MEASURES, OF_THE_WHOLE_ONTOLOGY
 from anonto.taxonomy.matrix import distance_matrix, weighted_sums
 from anonto.taxonomy.taxonomy import Taxonomy
+from anonto.threads import slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -93,14 +94,19 @@ class NominalAttribute:
     def pair_distances(self, a: Codes, b: Codes) -> Floats:
         """Some pairs of distinct values, looked up block by block of the rows that occur."""
         out = np.empty(a.size)
-        numbers = self._numbers()
-        rows, row_of = np.unique(a, return_inverse=True)
+        times = np.bincount(a)
+        rows = np.flatnonzero(times)
+        ends = np.cumsum(times[rows])
+        order = np.argsort(a, kind="stable") if rows.size > ROWS_AT_ONCE else None
+        place_of = np.zeros(times.size, dtype=np.int32)
         for start in range(0, rows.size, ROWS_AT_ONCE):
-            inside = (row_of >= start) & (row_of < start + ROWS_AT_ONCE)
-            block = distance_matrix(
-                self.space, numbers[rows[start : start + ROWS_AT_ONCE]], numbers, self.measure, **self._content()
-            )
-            out[inside] = block[row_of[inside] - start, b[inside]]
+            some = rows[start : start + ROWS_AT_ONCE]
+            place_of[some] = np.arange(some.size)
+            block = self.distances_from(some)
+            first, last = (ends[start - 1] if start else 0), ends[start + some.size - 1]
+            for part in slices(first, last, CELLS_AT_ONCE):
+                inside = part if order is None else order[part]
+                out[inside] = block[place_of[a[inside]], b[inside]]
         return out
 
     def distances_from(self, codes: Codes) -> Floats:
@@ -310,6 +316,7 @@ class ExtendedAttribute:
 
 
 ROWS_AT_ONCE = 1024
+CELLS_AT_ONCE = 1 << 17
 
 
 def nominal_attribute(

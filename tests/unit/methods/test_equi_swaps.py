@@ -15,10 +15,11 @@ from scipy.stats import chi2_contingency
 import anonto
 import oracles
 from anonto.errors import OneBinWarning, ParameterError, SmallStrataError, TooWideRangeError, WindowWarning
-from anonto.methods import bin_kernels
+from anonto.methods import bin_kernels, bins
 from anonto.methods.equi_depth_swap import EquiDepthSwap, equi_depth_bins
-from anonto.methods.equi_width_swap import DENSE_BINS, equi_width_bins, grid_places
+from anonto.methods.equi_width_swap import DENSE_BINS, EquiWidthSwap, equi_width_bins, grid_places
 from anonto.methods.registry import method_of
+from anonto.table import attributes
 from anonto.table.attributes import MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
 from anonto.table.columns import encode
 from anonto.table.records import distinct_records
@@ -348,6 +349,39 @@ def test_in_pairs_as_many_go_one_way_as_the_other_and_one_of_each_odd_bin_stays(
     assert all(amounts.get((b, a)) == n for (a, b), n in amounts.items())
     odd = np.count_nonzero(equi_depth_bins(records, k).sizes % 2) if rows else 0
     assert fitted.untouched == (odd, odd)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=8, max_size=60),
+    odd=st.sampled_from(["stay", "cycle3"]),
+    at_once=st.sampled_from([1, 5, 1 << 20]),
+    in_a_table=st.booleans(),
+)
+def test_exchanges_are_the_same_in_parts_and_at_once(rows, odd, at_once, in_a_table) -> None:
+    records, _ = records_of(numbers([one for one, _ in rows]), numbers([other for _, other in rows]))
+    method = EquiWidthSwap(width=2, odd=odd)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bins, "ROWS_AT_ONCE", at_once)
+        patch.setattr(bins, "_fit_into_a_table", lambda *_: in_a_table)
+        found = method.fit(records, np.random.default_rng(1))
+        patch.setattr(bins, "_fit_into_a_table", lambda *_: False)
+        expected = method.fit(records, np.random.default_rng(1))
+    assert flow_table(found.flows) == flow_table(expected.flows)
+    assert (found.untouched, found.facts) == (expected.untouched, expected.facts)
+
+
+@given(
+    cells=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=40),
+    rows_at_once=st.sampled_from([1, 3, 1024]),
+)
+def test_distances_of_pairs_are_those_of_the_whole_table_however_they_are_cut(cells, rows_at_once) -> None:
+    attribute, _ = concepts(list(FAMILY.ids))
+    a, b = (np.array([pair[place] for pair in cells], dtype=np.int32) for place in (0, 1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(attributes, "ROWS_AT_ONCE", rows_at_once)
+        patch.setattr(attributes, "CELLS_AT_ONCE", 4)
+        found = attribute.pair_distances(a, b)
+    assert found.tolist() == attribute.distances()[a, b].tolist()
 
 
 @given(sizes=st.lists(st.integers(1, 9), max_size=6), number=st.integers(0, 99))
