@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anonto.cli.show import say_error, show_facts, show_table, working
+from anonto.cli.show import progress_bar, say_error, show_facts, show_table, working
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from anonto.reproduction.results import Reproduction
 
 
@@ -71,8 +67,8 @@ def reproduce(
     with working("Reading the data"):
         source = source_of(data, None if snomed is None or map_file is None else (snomed, map_file))
     papers = [one for one in PAPERS if paper.value in {one, "all"}]
-    with _progress_bar() as (begun, done):
-        run = run_experiments(source, papers, quick=quick, workers=workers, begun=begun, done=done)
+    with progress_bar("Running experiments") as progress:
+        run = run_experiments(source, papers, quick=quick, workers=workers, progress=progress)
     with working("Writing the pages"):
         write(run, out, force=force)
     _show(run, out)
@@ -103,18 +99,3 @@ def _show(run: Reproduction, out: Path) -> None:
             for claim in paper.claims
         ],
     )
-
-
-@contextmanager
-def _progress_bar() -> Iterator[tuple[Callable[[int], None], Callable[[], None]]]:
-    """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield (lambda _: None), (lambda: None)
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Running experiments", total=None)
-        yield (lambda total: bar.update(task, total=total)), (lambda: bar.advance(task))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anonto.cli.ontology import JsonOption
-from anonto.cli.show import show_facts, show_json, show_table
+from anonto.cli.show import progress_bar, show_facts, show_json, show_table
 from anonto.errors import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from anonto.sweeping import Choice, Point, Sweep
 
 
@@ -64,7 +60,7 @@ def sweep(
     _require_limit(max_risk, output)
     chosen_grid = None if grid is None else read_grid(grid)
     try:
-        with _progress_bar() as progress:
+        with progress_bar("Trying plans") as progress:
             found = sweep_plans(
                 table,
                 plan,
@@ -104,21 +100,6 @@ def _require_limit(max_risk: float | None, output: Path | None) -> None:
 
     if max_risk is None and output is not None:
         raise ParameterError("--max-risk", "given with --output: it decides which plan is written", None)
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Trying plans", total=None)
-        yield lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all)
 
 
 # ------------------------------------------------------------------------------------------------ what is shown

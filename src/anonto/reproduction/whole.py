@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from anonto.errors import ParameterError
@@ -37,8 +38,7 @@ def reproduce(
     *,
     quick: bool = False,
     workers: int | None = None,
-    begun: Callable[[int], None] = lambda _: None,
-    done: Callable[[], None] = lambda: None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Reproduction:
     """Run the experiments of some papers.
 
@@ -47,8 +47,7 @@ def reproduce(
         papers: Which papers, in any order.
         quick: Fewer seeds and parameters.
         workers: Processes; by default as many as there are cores.
-        begun: Told how many experiments there are.
-        done: Called after each.
+        progress: Told how many experiments are done, and of how many.
     """
     scope = QUICK if quick else FULL
     chosen = [paper for paper in PAPERS if paper in papers]
@@ -60,7 +59,12 @@ def reproduce(
         of_paper, to_do = _planned(paper, source, scope)
         subjects |= of_paper
         jobs += to_do
-    begun(len(jobs))
+    numbers = count(1)
+
+    def done() -> None:
+        if progress is not None:
+            progress(next(numbers), len(jobs))
+
     found = results_of(jobs, subjects, workers=usable_cores() if workers is None else workers, done=done)
     return Reproduction(
         papers=tuple(_result(paper, found, subjects, source, scope) for paper in chosen),
