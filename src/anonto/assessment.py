@@ -174,11 +174,12 @@ def assess(
     Returns:
         An assessment with ``.risk``, ``.utility`` and ``.to_dict()``.
     """
-    chosen = plan_of(plan)
+    record = _record_of(private)
+    chosen = _plan_of_release(plan, record)
     if is_spark_frame(masked) and private is None and not same_order:
         _require_a_witness(chosen)
     original, masked = (_from_cluster(one, chosen) for one in (original, masked))
-    columns, facts, side = _compared(original, masked, chosen, private, same_order=same_order)
+    columns, facts, side = _compared(original, masked, chosen, record, same_order=same_order)
     n_records = next(iter(columns.values())).original.size if columns else 0
     if predict is not None and predict not in columns:
         raise MissingColumnError(predict, list(columns))
@@ -187,9 +188,10 @@ def assess(
     if second is None and second_private is not None:
         raise ParameterError("second", "given where its private record is", None)
     if second is not None:
-        plan_of_other = plan_of(second[1])
+        record_of_other = _record_of(second_private)
+        plan_of_other = _plan_of_release(second[1], record_of_other)
         other = _from_cluster(second[0], plan_of_other)
-        _, _, other_side = _compared(original, other, plan_of_other, second_private, same_order=same_order)
+        _, _, other_side = _compared(original, other, plan_of_other, record_of_other, same_order=same_order)
         risk += tuple(_composed((chosen, side), (plan_of_other, other_side), rng))
     utility = _utility(columns, chosen, predict, rng)
     known = max(scenarios(chosen, columns), key=len, default=())
@@ -198,6 +200,14 @@ def assess(
     if not facts["rows_in_order"] and seems_shuffled([columns[name] for name in _not_at_random(chosen)], rng):
         findings = (SHUFFLED, *findings)
     return Assessment(risk, utility, n_records, findings, chosen, {**facts, "pictures": pictures})
+
+
+def measured(original: Any, masked: Any, plan: Plan) -> Assessment:
+    """What `assess` finds with its first seed, for rows in the same order, without what only a report shows."""
+    columns, _, side = _compared(original, masked, plan, None, same_order=True)
+    n_records = next(iter(columns.values())).original.size if columns else 0
+    rng = np.random.default_rng(0)
+    return Assessment(tuple(_risk(plan, columns, side, rng)), _utility(columns, plan, None, rng), n_records)
 
 
 def _not_at_random(plan: Plan) -> list[str]:
@@ -284,7 +294,7 @@ def _utility(
 
 
 def _compared(
-    original: Any, masked: Any, plan: Plan, private: str | os.PathLike[str] | None, *, same_order: bool
+    original: Any, masked: Any, plan: Plan, record: _Record | None, *, same_order: bool
 ) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side]:
     """Both tables in one space, the rows of the release put in the order of the original; and what a report says."""
     before, after = (_opened(table, plan) for table in (original, masked))
@@ -304,11 +314,11 @@ def _compared(
     series = {name: (before.series(name).gather(rows), after.series(name)) for name in expected}
     as_is = [name for name in expected if name not in plan.masked]
     evidence = None
-    if private is not None:
-        order, evidence = _order_of(original, plan, _seed_of(private), {name: series[name][1] for name in expected})
+    if record is not None:
+        order, evidence = _order_of(original, plan, record.seed, {name: series[name][1] for name in expected})
         series = {name: (one, other if order is None else other.gather(order)) for name, (one, other) in series.items()}
     _require_same_rows(series, as_is)
-    in_order = private is not None or same_order or shows_order([series[name][0] for name in as_is])
+    in_order = record is not None or same_order or shows_order([series[name][0] for name in as_is])
     if not in_order and isinstance(masked, str | os.PathLike):
         raise UncheckedRowsError
     open_once = opener(plan.folder)
@@ -397,11 +407,36 @@ def _rows_that_stay(door: Door, plan: Plan) -> NDArray[np.int64]:
     return np.flatnonzero(stays)
 
 
-def _seed_of(private: str | os.PathLike[str]) -> Seed:
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What a private record says."""
+
+    seed: Seed
+    block_rows: Mapping[int, int]
+
+
+def _record_of(private: str | os.PathLike[str] | None) -> _Record | None:
+    if private is None:
+        return None
     try:
-        return Seed(int(json.loads(Path(private).read_text(encoding="utf-8"))["seed"]))
-    except (OSError, ValueError, KeyError, TypeError, ParameterError):
+        record = json.loads(Path(private).read_text(encoding="utf-8"))
+        cut = {int(number): int(rows) for number, rows in record.get("block_rows", {}).items()}
+        return _Record(Seed(int(record["seed"])), cut)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ParameterError):
         raise PrivateRecordError(str(private)) from None
+
+
+def _plan_of_release(plan: Plan | Mapping[str, Any] | str | os.PathLike[str], record: _Record | None) -> Plan:
+    """The plan, with the blocks that its release was masked in."""
+    chosen = plan_of(plan)
+    if record is None:
+        return chosen
+    if any(not 1 <= number <= len(chosen.steps) for number in record.block_rows):
+        raise ForeignRecordError
+    try:
+        return chosen.in_blocks(record.block_rows)
+    except (TypeError, ParameterError):
+        raise ForeignRecordError from None
 
 
 def _order_of(

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.engine.spark import jobs, require_spark
 from anonto.engine.spark_collect import collected
-from anonto.engine.spark_files import Storage, local_path, own_prefix, write_parquet
+from anonto.engine.spark_files import Read, Storage, local_path, own_prefix, what_is_read, write_parquet
 from anonto.engine.spark_profile import profile_on_cluster
 from anonto.engine.spark_rows import has_row_numbers, quoted
 from anonto.engine.spark_table import SparkTable, put_parts_in_order, write_shuffled
@@ -62,6 +62,8 @@ class Taken:
     table: SparkTable
     written_down: str | None
     """The folder that it was written to first, if it had to be; it is removed when nobody needs it any more."""
+    read: Read
+    """What it was read from, before it was written down."""
 
     def __post_init__(self) -> None:
         if self.written_down is not None:
@@ -80,8 +82,9 @@ def taken(frame: Any, row_id: str | None) -> Taken:
     scratch = _scratch(session)
     if scratch is not None:
         Storage(session).clear_left_over(scratch)
+    read = what_is_read(frame)
     if row_id is None and has_row_numbers(frame):
-        return Taken(SparkTable.of(frame), None)
+        return Taken(SparkTable.of(frame), None, read)
     if row_id is not None:
         _require_row_id(frame, row_id)
         frame = frame.orderBy(quoted(row_id))
@@ -91,7 +94,7 @@ def taken(frame: Any, row_id: str | None) -> Taken:
     try:
         with jobs(session, "Writing a DataFrame down, to number its rows"):
             write_parquet(frame, folder)
-        return Taken(SparkTable.of(session.read.schema(frame.schema).parquet(folder)), folder)
+        return Taken(SparkTable.of(session.read.schema(frame.schema).parquet(folder)), folder, read)
     except BaseException:
         _forget(session, folder)
         raise
@@ -215,7 +218,9 @@ class ClusterRelease:
     ) -> None:
         """Write the masked table as a folder of Parquet files, whose rows are in order when files are read by name.
 
-        The folder is written beside its name first, and put in place when it is whole.
+        The folder is written beside its name first, and put in place when it is whole, right after the private record
+        and the report; if that fails, none of them is. What was masked and the ontologies of the plan are never
+        replaced.
 
         Args:
             path: Where the cluster can write; it ends in ``.parquet``.
@@ -229,31 +234,33 @@ class ClusterRelease:
         if not target.rstrip("/").endswith(".parquet"):
             raise OnlyParquetError(target)
         session = self.rows.table.session
+        storage = Storage(session)
+        record = _record_beside(session, target) if private is True else Path(private or "")
+        beside = [*([] if private is False else [record]), *([] if report is None else [Path(report)])]
+        self.source.read.require_apart((target, storage.place(target)), beside, self.plan.ontology_files)
         with files_beside() as files:
-            report_file = private_file = None
-            if report is not None:
-                report_file = files.add(Path(report), force=force)
-            if private is not False:
-                record = _record_beside(session, target) if private is True else Path(private)
-                private_file = files.add(record, force=force, mode=0o600)
+            report_file = None if report is None else files.add(Path(report), force=force)
+            private_file = None if private is False else files.add(record, force=force, mode=0o600)
             with (
                 jobs(session, "Putting the masked table in place"),
-                Storage(session).written_beside(target, force=force) as folder,
+                storage.written_beside(target, force=force, then=files.stay) as folder,
             ):
                 self._write(folder, keep_order=keep_order)
                 if report_file is not None:
                     report_file.write_text(self._report(), encoding="utf-8")
                 if private_file is not None:
                     self._write_record(private_file)
-                files.sync()
+                files.put_in_place()
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the seed and the name of the input to a file that only its owner can read."""
+        self.source.read.require_apart(None, [Path(path)], self.plan.ontology_files)
         with written_beside(Path(path), force=force, mode=0o600) as beside:
             self._write_record(beside)
 
     def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write what was done, and what of the frequencies is left, as one HTML file."""
+        self.source.read.require_apart(None, [Path(path)], self.plan.ontology_files)
         with written_beside(Path(path), force=force) as beside:
             beside.write_text(self._report(), encoding="utf-8")
 
@@ -274,7 +281,7 @@ class ClusterRelease:
             table.require_unchanged()
 
     def _write_record(self, path: Path) -> None:
-        write_record(path, self.seed, None if self.source.written_down else self._origin())
+        write_record(path, self.seed, None if self.source.written_down else self._origin(), self.evidence)
 
     def _origin(self) -> Origin:
         """The name of the table and, of one file of this machine, its hash."""

@@ -302,6 +302,16 @@ class SameFileError(FileError):
         super().__init__(f"The output {name!r} is also an input or another output; give each its own name.")
 
 
+class AmongInputsError(FileError):
+    """An output that would be read as a part of the input the next time."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The output {name!r} would be read as a part of the input the next time; write it where the input's "
+            "folder or pattern does not find it."
+        )
+
+
 class MissingPackageError(InputError):
     """An optional dependency is needed and absent."""
 
@@ -409,6 +419,17 @@ class AllMissingError(InputError):
             super().__init__(f"{where} has no value: all {counted(n_records, 'cell')} are missing; leave it out.")
         else:
             super().__init__(f"{where} has no cells; give at least one record.")
+
+
+class UnknownCodesError(AllMissingError):
+    """A column of which an ontology knows nothing."""
+
+    def __init__(self, n_cells: int, taxonomy: str, column: str) -> None:
+        InputError.__init__(
+            self,
+            f"None of the {counted(n_cells, 'cell')} of column {column!r} that have a value has a concept in taxonomy "
+            f"{taxonomy!r}; give the ontology that its codes are from, or leave the column out.",
+        )
 
 
 class LengthError(InputError):
@@ -611,6 +632,18 @@ class NotCloseError(InputError):
             f"the whole table in {column!r}: even as one group they are at {distance:.3f}; choose a larger t, or set "
             "missing = 'drop' for a column that is often missing."
         )
+        self.column, self.distance, self.t = column, distance, t
+
+
+class NotCloseInBlocksError(InputError):
+    """A block of records that is too different from the whole table, though groups of the whole might not be."""
+
+    def __init__(self, column: str, n_records: int, distance: float, t: float) -> None:
+        super().__init__(
+            f"The table is masked in blocks, and groups of one block of {counted(n_records, 'record')} cannot be "
+            f"brought within t = {t:g} of the whole table in {column!r}: they are at {distance:.3f}; choose a larger "
+            "t, larger blocks (block_rows) or more memory."
+        )
 
 
 class NoValidWidthError(InputError):
@@ -711,6 +744,18 @@ class OneBinWarning(WindowWarning):
         )
 
 
+class FittedInBlocksWarning(AnontoWarning):
+    """A step that went through the records block by block though its plan does not say so."""
+
+    def __init__(self, number: int, block_rows: int, n_blocks: int) -> None:
+        super().__init__(
+            f"Step {number} was fitted in {counted(n_blocks, 'block')}, as all records at once would not fit into "
+            f"memory; write block_rows = {block_rows} into this step of the plan that is kept or published: without it "
+            "the release cannot be made again with another limit to memory, nor verified."
+        )
+        self.number, self.block_rows = number, block_rows
+
+
 class ReleasedAsIsWarning(AnontoWarning):
     """Columns that leave unmasked though nobody may have meant it."""
 
@@ -722,6 +767,28 @@ class ReleasedAsIsWarning(AnontoWarning):
             parts.append(f"quasi-identifiers that no step masks: {listed(unmasked)}")
         sentence = "; ".join(parts)
         super().__init__(sentence[0].upper() + sentence[1:] + ".")
+
+
+class NothingMaskedWarning(ReleasedAsIsWarning):
+    """A plan without a step."""
+
+    def __init__(self, n_columns: int) -> None:
+        AnontoWarning.__init__(
+            self,
+            f"The plan has no step: {counted(n_columns, 'column is', 'columns are')} released as in the table, and "
+            "nothing is masked; add steps to the plan.",
+        )
+
+
+class UnmatchedCellsWarning(AnontoWarning):
+    """Cells of masked columns that stay with their person because they have no concept."""
+
+    def __init__(self, columns: Sequence[str], cells: Sequence[int]) -> None:
+        told = listed([f"{n:,} of {name!r}" for name, n in zip(columns, cells, strict=True)])
+        super().__init__(
+            f"Cells without a concept leave as they are, with the person they belong to ({told}); mend their codes, or "
+            "set unmatched to 'nearest-ancestor' or 'drop' for these columns."
+        )
 
 
 class UnknownColumnsWarning(AnontoWarning):
@@ -828,8 +895,8 @@ class ImpossibleCellsError(InputError):
     def __init__(self, columns: Sequence[str], rows: int, of: int) -> None:
         super().__init__(
             f"In {counted(rows, 'row')} of {of:,} the masked table has cells in {listed(columns)} that this plan could "
-            "not have put there; give the plan it was masked with, and its rows in the order of the original or its "
-            "private record."
+            "not have put there; give the plan it was masked with, with block_rows if it was masked in blocks, and its "
+            "rows in the order of the original or its private record."
         )
         self.columns, self.rows = list(columns), rows
 
@@ -1027,6 +1094,18 @@ class MoreMemoryError(InputError):
             f"{method} of {listed([repr(name) for name in columns])} needs about {needed / 1e9:.1f} GB for {what}, and "
             f"only {memory / 1e9:.1f} GB of memory may be used; allow more, or mask fewer columns together."
         )
+
+
+class TooManyCombinationsError(InputError):
+    """Records that cannot be numbered, so that they cannot wait on disk."""
+
+    def __init__(self, method: str, columns: Sequence[str], memory: int) -> None:
+        super().__init__(
+            f"{method} of {counted(len(columns), 'column')} does not fit into {memory / 1e9:.1f} GB of memory, and "
+            "their values have too many combinations to be sorted on disk; allow more memory, or mask fewer columns "
+            "together."
+        )
+        self.columns = tuple(columns)
 
 
 class NotInStretchesError(InputError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,14 @@ class Plan:
         )
         plan.check()
         return plan
+
+    def in_blocks(self, block_rows: Mapping[int, int]) -> Plan:
+        """The plan of a release that was masked in blocks, given the rows of blocks by the number of the step."""
+        steps = [
+            replace(step, method=replace(step.method, block_rows=block_rows[number])) if number in block_rows else step  # type: ignore[type-var]
+            for number, step in enumerate(self.steps, start=1)
+        ]
+        return replace(self, steps=tuple(steps))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Plan:
@@ -147,6 +155,18 @@ class Plan:
     def also_needed(self) -> tuple[str, ...]:
         """Columns that a step looks at and does not mask."""
         return tuple(dict.fromkeys(name for step in self.steps for name in step.also_needs))
+
+    @property
+    def ontology_files(self) -> tuple[Path, ...]:
+        """The files of the ontologies that are named by a path, which no output may replace; of a folder, all in it."""
+        from anonto.table.beside import files_at
+
+        named = {one for column in self.columns.values() for one in column.ontologies if isinstance(one, str)}
+        found = []
+        for name in sorted(named):
+            beside = files_at(self.folder / name) if self.folder is not None else []
+            found += beside or files_at(Path(name))
+        return tuple(found)
 
 
 def plan_of(plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:

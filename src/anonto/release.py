@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.errors import FittedInBlocksWarning
 from anonto.rng import RowOrder, Seed, row_order
 from anonto.table.attributes import ExtendedAttribute
-from anonto.table.beside import files_beside, written_beside
+from anonto.table.beside import files_beside, require_free, written_beside
 from anonto.table.columns import MISSING, first_positions
 from anonto.table.door import Door, Substitution
 from anonto.table.new_cells import new_cells
@@ -192,7 +194,7 @@ class Release:
         """Write the masked table, in the format that the path's suffix names.
 
         All files are written beside their names first and put in place together at the end, so that a failure on the
-        way leaves none of them.
+        way leaves none of them. The file that was masked and the ontologies of the plan are never replaced.
 
         Args:
             path: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.xlsx``, ``.sav``, ``.dta`` or ``.xpt``.
@@ -205,6 +207,8 @@ class Release:
         target = Path(path)
         output_format(target)
         record = Path(f"{target}.private.json" if private is True else str(private))
+        outputs = [target, *([] if private is False else [record]), *([] if report is None else [Path(report)])]
+        require_free(self._read, outputs)
         with files_beside() as files:
             written = files.add(target, force=force)
             private_file = None if private is False else files.add(record, force=force, mode=0o600)
@@ -217,6 +221,7 @@ class Release:
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the seed and the hash of the input to a file that only its owner can read."""
+        require_free(self._read, [Path(path)])
         with written_beside(Path(path), force=force, mode=0o600) as beside:
             self._write_record(beside)
 
@@ -240,12 +245,18 @@ class Release:
             yield self._in_order(rows)
 
     def _write_record(self, path: Path) -> None:
-        write_record(path, self.seed, self.origin)
+        write_record(path, self.seed, self.origin, self.evidence)
 
     def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write what was done, and what of the frequencies is left, as one HTML file."""
+        require_free(self._read, [Path(path)])
         with written_beside(Path(path), force=force) as beside:
             beside.write_text(self._report(), encoding="utf-8")
+
+    @property
+    def _read(self) -> list[Path]:
+        """The files that no output may replace."""
+        return [*(self.origin.files if self.origin else ()), *self.plan.ontology_files]
 
     def _report(self) -> str:
         return _html(self)
@@ -262,15 +273,35 @@ def _html(release: Release | Outcome) -> str:
     return html_report(report_data(release))
 
 
-def write_record(path: Path, seed: Seed, origin: Origin | None) -> None:
-    """Write the private record: the seed, and which file was masked."""
-    record = {
+def write_record(path: Path, seed: Seed, origin: Origin | None, evidence: Mapping[str, Any]) -> None:
+    """Write the private record: the seed, which file was masked, and where it was masked in blocks how large they are.
+
+    With these, the plan and the input, the release can be made again.
+    """
+    record: dict[str, Any] = {
         "warning": "Whoever holds this seed can undo the masking. Keep it away from the release.",
         "seed": str(seed.number),
         "input": {"name": origin.name, "sha256": origin.sha256} if origin else None,
         "anonto": version("anonto"),
     }
+    cut = {str(number): rows for number, rows in block_rows_of(evidence).items()}
+    if cut:
+        record["block_rows"] = cut
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def block_rows_of(evidence: Mapping[str, Any]) -> dict[int, int]:
+    """For the number of each step that was fitted in blocks how many rows these have at most."""
+    steps = enumerate(evidence["steps"], start=1)
+    return {number: step["block_rows"] for number, step in steps if "block_rows" in step}
+
+
+def warn_of_blocks(plan: Plan, evidence: Mapping[str, Any]) -> None:
+    """Warn of steps that were fitted in blocks though the plan does not say so."""
+    for number, rows in block_rows_of(evidence).items():
+        if getattr(plan.steps[number - 1].method, "block_rows", None) is None:
+            blocks = evidence["steps"][number - 1]["blocks"]
+            warnings.warn(FittedInBlocksWarning(number, rows, blocks), stacklevel=3)
 
 
 def _as_polars(table: Any) -> pl.DataFrame:

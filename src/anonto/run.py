@@ -22,25 +22,27 @@ from anonto.errors import (
     GuessableSeedWarning,
     MissingColumnError,
     MostlyUnchangedWarning,
+    NothingMaskedWarning,
     NotInStretchesError,
     OnlyForClustersError,
     ReleasedAsIsWarning,
+    UnmatchedCellsWarning,
 )
 from anonto.methods.flows import Moves
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import parameters_of
 from anonto.methods.row_masking import as_codes, moves_between
 from anonto.plan import Plan, plan_of
-from anonto.release import MaskedColumn, MaskedNumbers, Outcome, Release, write_record
+from anonto.release import MaskedColumn, MaskedNumbers, Outcome, Release, warn_of_blocks, write_record
 from anonto.rng import Seed, keyed_permutations, row_order, seed_of
-from anonto.table.attributes import NumericAttribute
+from anonto.table.attributes import ExtendedAttribute, NumericAttribute
 from anonto.table.beside import files_beside, require_free
 from anonto.table.door import Door, is_spark_frame
 from anonto.table.new_cells import settled
 from anonto.table.prepare import encode_described, opener, prepare, records_to_drop, with_missing_as_value
 from anonto.table.reading import read_table, table_format
 from anonto.table.records import distinct_records, distinct_rows
-from anonto.table.stretches import bytes_in_memory, open_stretches, parquet_files
+from anonto.table.stretches import bytes_in_memory, open_stretches, parquet_files, require_outside
 from anonto.table.writing import output_format, sink_in_parts
 from anonto.threads import slices
 
@@ -143,6 +145,7 @@ def _on_cluster(frame: Any, given: Plan, seed: Seed, row_id: str | None, memory:
         memory=memory,
     ).masked()
     outcome = _outcome(plan, masked, seed)
+    warn_of_blocks(plan, outcome.evidence)
     return ClusterRelease(
         evidence=outcome.evidence,
         plan=given,
@@ -197,7 +200,9 @@ def mask_file(
     files = parquet_files(table)
     outputs = [target, *([] if private is False else [record]), *([] if report is None else [Path(report)])]
     read = [*(files or [Path(table)]), *([Path(plan)] if isinstance(plan, str | os.PathLike) else [])]
-    require_free(read, outputs)
+    require_free([*read, *chosen.ontology_files], outputs)
+    if files is not None:
+        require_outside(table, [target, *([] if report is None else [Path(report)])])
     if files is None and (limit is None or _fits(Path(table), chosen, limit)):
         release = mask(table, chosen, seed=seed)
         release.save(target, keep_order=keep_order, private=private, report=report, force=force)
@@ -231,13 +236,12 @@ def mask_file(
         masked.let_go_of_steps()
         order = None if keep_order else row_order(secret, "order of rows", masked.n_records)
         identifiers = _identifiers(names, chosen)
-        sink_in_parts(
-            lambda: masked.parts(identifiers, order), source.origin, written, target.name, masked.rows_at_once
-        )
+        sink_in_parts(lambda: masked.parts(identifiers, order), source.origin, written, target.name)
         if report_file is not None and page is not None:
             report_file.write_text(page, encoding="utf-8")
         if private_file is not None:
-            write_record(private_file, secret, source.origin)
+            write_record(private_file, secret, source.origin, evidence)
+    warn_of_blocks(chosen, evidence)
     return evidence
 
 
@@ -314,6 +318,7 @@ def _all_evidence(
         for step, done in zip(plan.steps, steps, strict=True)
     ]
     _warn_of_unmasked(plan, as_is)
+    _warn_of_unmatched([one for done in steps for one in done.columns])
     for done, of_step in zip(steps, said, strict=True):
         guarantee = of_step["guarantee"]
         if not (guarantee["proved"] and guarantee.get("k", 0) > 1):
@@ -573,8 +578,18 @@ def _warn_if_unchanged(one: MaskedColumn) -> None:
         warnings.warn(MostlyUnchangedWarning(one.name, 1.0 - changed), stacklevel=3)
 
 
+def _warn_of_unmatched(columns: Sequence[MaskedColumn]) -> None:
+    """Warn of cells without a concept, but for methods that move them like missing ones."""
+    stay = [one for one in columns if not isinstance(one.attribute, ExtendedAttribute)]
+    cells = {one.name: one.n_unmatched_in_place for one in stay if one.n_unmatched_in_place}
+    if cells:
+        warnings.warn(UnmatchedCellsWarning(list(cells), list(cells.values())), stacklevel=3)
+
+
 def _warn_of_unmasked(plan: Plan, as_is: list[str]) -> None:
     unnamed = [name for name in as_is if name not in plan.columns]
     unmasked = [name for name in as_is if name in plan.columns and plan.columns[name].role == "quasi-identifier"]
     if unnamed or unmasked:
         warnings.warn(ReleasedAsIsWarning(unnamed, unmasked), stacklevel=3)
+    if as_is and not plan.steps:
+        warnings.warn(NothingMaskedWarning(len(as_is)), stacklevel=3)

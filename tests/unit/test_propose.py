@@ -159,6 +159,7 @@ def test_numbers_stay_numeric_beside_a_hierarchy_of_them_which_is_named(table: P
     assert any("hierarchy_age.csv" in reason for reason in proposal.reasons["age"])
 
 
+@pytest.mark.filterwarnings("ignore::anonto.errors.NothingMaskedWarning")
 def test_tables_of_few_or_no_records_get_a_plan_too() -> None:
     for n in (0, 1, 2, 5):
         rows = {"sex": ["f", "m", "f", "m", "f"][:n], "age": ["1", "2", "3", "4", "5"][:n]}

@@ -70,6 +70,11 @@ def assess(
     reports = [one for one in (report, report_json) if one is not None]
     read = [original, masked, plan, private, second, second_plan, second_private, points]
     require_free([one for one in read if one is not None], reports, force=force)
+    if reports:
+        from anonto.plan import plan_of
+
+        for one in (plan, second_plan):
+            require_free(() if one is None else plan_of(one).ontology_files, reports)
     swept = None if points is None else _read_points(points)
     if engine == Engine.SPARK and second is not None:
         raise NotForClustersError("--second")

@@ -90,7 +90,7 @@ def profile_on_cluster(table: Path, plan: Plan, master: str | None) -> dict[str,
 
 def mask_on_cluster(
     table: Path,
-    plan: Path,
+    plan: Plan,
     output: Path,
     *,
     master: str | None,
@@ -104,17 +104,15 @@ def mask_on_cluster(
     """Mask Parquet files on a cluster; the evidence."""
     from anonto.engine.memory import memory_of
     from anonto.errors import OnlyParquetError, PrivatePlaceError
-    from anonto.plan import plan_of
     from anonto.run import mask
 
-    chosen = plan_of(plan)
     if not output.name.endswith(".parquet"):
         raise OnlyParquetError(address(output))
     if private is None and not is_here(output):
         raise PrivatePlaceError(address(output))
     limit = None if memory is None else memory_of(memory)
     with working("Masking the table on the cluster"), opened_tables(Engine.SPARK, master, table) as (frame,):
-        release = mask(frame, chosen, seed=seed, memory=limit)
+        release = mask(frame, plan, seed=seed, memory=limit)
         release.save(
             address(output),
             keep_order=keep_order,

@@ -40,12 +40,14 @@ def init(
     Example: `anonto init discharges.csv --ontology icd9cm.csv --output plan.toml`
     """
     from anonto.propose import propose
-    from anonto.table.beside import require_free, written_beside
+    from anonto.table.beside import files_at, require_free, written_beside
 
     plan = output or Path(f"{table}.plan.toml")
-    require_free([table], [plan], force=force)
+    given = [file for one in ontology or () for file in files_at(Path(one))]
+    require_free([table, *given], [plan], force=force)
     with working("Looking at the table"):
         proposal = propose(table, ontologies=ontology or (), folders=folder or (), plan_folder=plan.absolute().parent)
+    require_free(proposal.plan.ontology_files, [plan])
     with written_beside(plan, force=force) as beside:
         beside.write_text(proposal.to_toml(), encoding="utf-8")
     _warn_of_unknown(proposal)

@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ from anonto.cli.widths import widths
 
 STOPPED = 130
 """The exit code with which typer answers Ctrl-C."""
+
+Misuse: type[Any] = typer.BadParameter.__mro__[1]
+"""Typer's error for words that it does not understand, which it does not export."""
 
 app = typer.Typer(
     name="anonto",
@@ -90,7 +93,14 @@ def run(arguments: list[str]) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = say_warning
             warnings.simplefilter("always", AnontoWarning)
-            app(arguments, prog_name="anonto")
+            found = app(arguments, prog_name="anonto", standalone_mode=False)
+            code = found if isinstance(found, int) else 0
+    except Misuse as error:
+        if arguments:
+            say_error(_what_is_misused(error))
+        else:
+            error.show()  # the help
+        return 2
     except InputError as error:
         say_error(error.on_the_command_line)
         return 2
@@ -99,9 +109,6 @@ def run(arguments: list[str]) -> int:
         return STOPPED
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
-        if code == STOPPED:
-            say_error("Stopped; nothing was left half-written.")
-        return code
     except Exception as error:
         if _was_interrupted(error):
             say_error("Stopped; nothing was left half-written.")
@@ -113,7 +120,16 @@ def run(arguments: list[str]) -> int:
             "set ANONTO_DEBUG=1 to see where, and report it."
         )
         return 1
-    return 0
+    if code == STOPPED:
+        say_error("Stopped; nothing was left half-written.")
+    return code
+
+
+def _what_is_misused(error: Any) -> str:
+    """Words that the command does not know, or that are missing, in a sentence."""
+    command = error.ctx.command_path if error.ctx is not None else "anonto"
+    said = " ".join(error.format_message().split()).rstrip(".")
+    return f"{said}; `{command} -h` lists what can be given."
 
 
 def _say_unless_interrupted(fault: sys.UnraisableHookArgs) -> None:

@@ -54,12 +54,17 @@ def mask(
     from anonto.table.beside import require_free
 
     record = private or Path(f"{output}.private.json")
+    outputs = [output, record, *([report] if report else [])]
     require_engine(engine, master)
-    require_free([table, plan], [output, record, *([report] if report else [])], force=force)
+    require_free([table, plan], outputs, force=force)
+    from anonto.plan import plan_of
+
+    chosen = plan_of(plan)
+    require_free(chosen.ontology_files, outputs)
     if engine == Engine.SPARK:
         evidence = mask_on_cluster(
             table,
-            plan,
+            chosen,
             output,
             master=master,
             seed=seed,
@@ -73,7 +78,7 @@ def mask(
         from anonto.run import mask as mask_table
 
         with working("Masking the table"):
-            release = mask_table(table, plan, seed=seed)
+            release = mask_table(table, chosen, seed=seed)
         with working("Writing the masked table"):
             release.save(output, keep_order=keep_order, private=record, report=report, force=force)
         evidence = release.evidence
@@ -83,7 +88,7 @@ def mask(
         with working("Masking the table"):
             evidence = mask_file(
                 table,
-                plan,
+                chosen,
                 output,
                 seed=seed,
                 memory=memory,
@@ -121,10 +126,7 @@ def _show(evidence: dict[str, Any], output: Path, record: Path, report: Path | N
     if report is not None:
         facts.append(("report", str(report)))
     show_facts("Masked", facts)
-    show_facts(
-        "Guarantees",
-        [
-            (f"step {number}", guarantee_line(step["guarantee"]))
-            for number, step in enumerate(evidence["steps"], start=1)
-        ],
-    )
+    promised = [
+        (f"step {number}", guarantee_line(step["guarantee"])) for number, step in enumerate(evidence["steps"], start=1)
+    ]
+    show_facts("Guarantees", promised or [("", "none: the plan has no step")])

@@ -57,6 +57,10 @@ def sweep(
     read = [one for one in (table, plan, grid) if one is not None]
     require_free(read, [kept] if kept else [])
     require_free([*read, *([kept] if kept else [])], [one for one in (output, report) if one], force=force)
+    if kept is not None:
+        from anonto.plan import plan_of
+
+        require_free(plan_of(plan).ontology_files, [one for one in (kept, output, report) if one])
     _require_limit(max_risk, output)
     chosen_grid = None if grid is None else read_grid(grid)
     try:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import MoreMemoryError
+from anonto.errors import MoreMemoryError, TooManyCombinationsError
 from anonto.methods import bin_kernels
 from anonto.methods.bin_parts import exchanged_in_bins, facts_of_parts, parts_of_bins
 from anonto.methods.bins import strata
@@ -95,7 +95,7 @@ class BinsOnDisk:
         """Exchange all records; what becomes of the rows waits in files that begin with a name."""
         keys = _Keys.of(self.method, self._records(np.empty((0, len(self.names)), np.int32), np.empty(0, np.int64)))
         if keys is None:
-            raise self._too_much(MOST_KEYS, "their distinct records")
+            raise TooManyCombinationsError(self.method.name, self.names, self.room.memory)
         most_rows = max(1, self.room.of_step // (4 * BYTES_PER_ROW))
         rows_of_records, rows_of_bins = self._looked_through(keys)
         by_record, by_bin = _stretches(rows_of_records, most_rows), _stretches(rows_of_bins, most_rows)

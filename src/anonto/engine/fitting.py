@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from anonto.errors import InternalError, MoreMemoryError
 from anonto.methods.bin_parts import BinParts, equi_width_dealt, equi_width_in_parts
-from anonto.methods.blocks import fit_in_blocks
+from anonto.methods.blocks import fit_in_blocks, is_cut
 from anonto.methods.equi_depth_swap import EquiDepthSwap
 from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.group_swap import GroupSwap
 from anonto.methods.microaggregate import Microaggregate
+from anonto.methods.parameters import LEAST_PER_K
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ class Fitting:
                 return equi_width_dealt(method, parts, rng, permutations(records.counts), require)
             return equi_width_in_parts(method, parts, rng, require)
         if isinstance(method, GroupSwap | Microaggregate | EquiDepthSwap):
-            fitted = fit_in_blocks(method, records, rng, most_rows=most_rows // 2, n_columns=n_columns, require=require)
-            return replace(fitted, facts={**fitted.facts, "memory_bytes": self.room.memory})
+            if method.block_rows is None:
+                method = replace(method, block_rows=max(most_rows // 2, LEAST_PER_K * method.k))
+            if is_cut(method, records):
+                return fit_in_blocks(method, records, rng, require)
         require(records.n_rows, "so many records")
         raise InternalError("Records that fit were not fitted.")

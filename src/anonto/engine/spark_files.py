@@ -14,23 +14,27 @@ import secrets
 import socket
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote, unquote, urlsplit
 
 from anonto.engine.spark import is_about_absence, is_about_damage, is_of_spark, jobs
 from anonto.errors import (
+    AmongInputsError,
     ExistingFileError,
     ForeignFilesError,
     MalformedFileError,
     MissingFileError,
     NoFilesError,
+    SameFileError,
     TableChangedError,
     UnwritableFileError,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+Place: TypeAlias = tuple[str, ...]
 
 PARQUET_OPTIONS = {
     "compression": "zstd",
@@ -44,6 +48,7 @@ OLD = ".old"
 """The ending of a folder in which a table waits that is being replaced."""
 _GLOB, _ESCAPED = re.compile(r"[\\*?\[\]{}]"), r"\\\g<0>"
 """What Hadoop would take for a pattern, and how it is told not to."""
+_PORT = re.compile(r":\d*$")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,9 +122,19 @@ class Storage:
         """Remove a file or a folder with all that is in it; nothing happens if there is none."""
         self._system(name).delete(self.path(name), True)
 
+    def place(self, name: str) -> Place:
+        """Where a name leads: see `place_of`."""
+        return place_of(str(self.path(name).toUri().toString()))
+
     @contextmanager
-    def written_beside(self, name: str, *, force: bool) -> Iterator[str]:
-        """A name for a folder beside the target, moved onto the target after the block, and removed if it fails."""
+    def written_beside(self, name: str, *, force: bool, then: Callable[[], None] | None = None) -> Iterator[str]:
+        """A name for a folder beside the target, moved onto the target after the block, and removed if it fails.
+
+        Args:
+            name: The target.
+            force: Whether what is there is replaced.
+            then: Called as soon as the folder is in place.
+        """
         target = self.path(name)
         self.clear_left_over(str(target.getParent().toString()))
         if self.exists(name) and not force:
@@ -129,6 +144,8 @@ class Storage:
         try:
             yield str(beside.toString())
             self._put_in_place(beside, target, old, name, force=force)
+            if then is not None:
+                then()
         finally:
             with suppress(Exception):  # it must not hide what went wrong; the next run removes it
                 self.delete(str(beside.toString()))
@@ -150,7 +167,8 @@ class Storage:
                 self._put_back(system, old)
             raise
         if replaces:
-            system.delete(old, True)
+            with suppress(Exception):  # the new table is in place; the next run removes the old one
+                system.delete(old, True)
 
     def _put_back(self, system: Any, old: Any) -> None:
         """Move what was replaced back to its name if nothing is there, else remove it.
@@ -260,6 +278,78 @@ def local_path(uri: str) -> Path | None:
 def file_name(uri: str) -> str:
     """The name of a file without its folders, which may tell values of columns."""
     return unquote(uri.rpartition("/")[2])
+
+
+def place_of(uri: str) -> Place:
+    """Where a URI leads, the same however it is spelt: the store, and the names on the way.
+
+    Schemes and ports are left out, since several of them lead to one store; links of this machine are followed.
+    """
+    here = local_path(uri)
+    if here is not None:
+        return place_here(here)
+    parts = urlsplit(uri)
+    store = _PORT.sub("", parts.netloc).lower() or parts.scheme
+    return (store, *PurePosixPath(unquote(parts.path)).parts)
+
+
+def place_here(path: Path) -> Place:
+    """The same of a path of this machine."""
+    return ("", *Path(os.path.realpath(path)).parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a DataFrame reads, as places."""
+
+    files: tuple[Place, ...] = ()
+    folders: tuple[Place, ...] = ()
+    """Those that are read with all that is in them."""
+
+    def require_apart(
+        self, target: tuple[str, Place] | None, beside: Sequence[Path], files: Sequence[Path] = ()
+    ) -> None:
+        """Refuse outputs that would replace an input or another output, or that would be read the next time.
+
+        Args:
+            target: The folder of a table and where it is.
+            beside: The other outputs.
+            files: Other inputs of this machine.
+        """
+        read = [*self.files, *map(place_here, files), *self.folders]
+        taken = set(read)
+        if target is not None:
+            name, place = target
+            if any(_is_in(one, place) for one in read):
+                raise SameFileError(name)
+            if any(_is_in(place, folder) for folder in self.folders):
+                raise AmongInputsError(name)
+        for path in beside:
+            here = place_here(path)
+            if here in taken or (target is not None and _is_in(here, target[1])):
+                raise SameFileError(str(path))
+            taken.add(here)
+
+
+def _is_in(place: Place, folder: Place) -> bool:
+    """Whether a place is a folder or somewhere in it."""
+    return place[: len(folder)] == folder
+
+
+def what_is_read(frame: Any) -> Read:
+    """The files that a DataFrame reads, and the folders that it was given."""
+    files = {place_of(uri) for uri in frame.inputFiles()}
+    folders = set()
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001 - a DataFrame does not tell
+    for number in range(leaves.length()):
+        leaf = leaves.apply(number)
+        if leaf.getClass().getSimpleName() != "LogicalRelation":
+            continue
+        relation = leaf.relation()
+        if relation.getClass().getSimpleName() == "HadoopFsRelation":
+            roots = str(relation.location().rootPaths().mkString("\0")).split("\0")
+            folders |= {place_of(quote(root, safe="/:@")) for root in roots if root}
+    return Read(tuple(sorted(files)), tuple(sorted(folders - files)))
 
 
 def read_parquet(session: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Methods for whole records, fitted block by block where all rows at once would not fit into memory.
+"""Methods for whole records, fitted block by block: where the plan says so, or all rows would not fit into memory.
 
 Records that lack the same cells are cut into blocks like the leaves of a k-d tree: again and again in two along one
 column, near the middle of its rows, until a block is small enough. Numbers and ranks are cut by size. Concepts are cut
@@ -14,15 +14,17 @@ squared distances between the cells before and after are compared.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from anonto.errors import OneBinWarning
+from anonto.errors import NotCloseError, NotCloseInBlocksError, OneBinWarning
 from anonto.methods.flows import Flows
 from anonto.methods.kernels import guides
+from anonto.methods.parameters import LEAST_PER_K
+from anonto.methods.reach import Partition
 from anonto.methods.record_flows import RecordFlows
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.table.records import Records, distinct_rows
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     Require = Callable[[int, str, int], None]
     """Told of the rows that are fitted at once, what they are, and how many flows are held beside; may refuse."""
 
-LEAST_PER_K = 100
-"""A block has at least this many times k rows."""
 SAMPLE_ROWS = 100_000
 """So many rows are fitted once more to see what blocks cost; two blocks in any case."""
 MIDDLE = 0.25
@@ -57,9 +57,27 @@ class _InBlocks(Protocol):
         """Rows that it puts together."""
         ...
 
+    @property
+    def block_rows(self) -> int | None:
+        """Rows of a block, at most; more only where equal records or the least size need them. None for no blocks."""
+        ...
+
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """What a `RecordMethod` does."""
         ...
+
+
+class _ReachingInBlocks(_InBlocks, Protocol):
+    """One that tells what it could have done."""
+
+    def reach(self, records: Records) -> Partition:
+        """Which records it could have exchanged with each other."""
+        ...
+
+
+def is_cut(method: _InBlocks, records: Records) -> bool:
+    """Whether a method goes through the records block by block."""
+    return method.block_rows is not None and records.n_rows > method.block_rows
 
 
 def no_limit(n_rows: int, what: str, n_flows: int) -> None:
@@ -67,13 +85,7 @@ def no_limit(n_rows: int, what: str, n_flows: int) -> None:
 
 
 def fit_in_blocks(
-    method: _InBlocks,
-    records: Records,
-    rng: np.random.Generator,
-    *,
-    most_rows: int,
-    n_columns: int,
-    require: Require = no_limit,
+    method: _InBlocks, records: Records, rng: np.random.Generator, require: Require = no_limit
 ) -> RecordFlows:
     """Fit a method to each block of the records, and put the flows together.
 
@@ -83,12 +95,10 @@ def fit_in_blocks(
         method: The method; a block has at least `LEAST_PER_K` times as many rows as it puts together.
         records: All distinct records.
         rng: From which each block gets a generator of its own.
-        most_rows: Rows of a block, at most; more only where equal records or the least size need them.
-        n_columns: How many columns, from the first, are masked; blocks are cut along these.
         require: Is told of the largest block before any is fitted, and of the flows after each.
     """
     getattr(method, "require_strata", lambda _: None)(records)
-    blocks = cut_into_blocks(records, n_columns, most_rows, LEAST_PER_K * method.k)
+    blocks, whole = _blocks_of(method, records), _of_one_block(method)
     sizes = [int(records.counts[members].sum()) for members in blocks.members]
     largest = max([*sizes, _least_of_neighbours(sizes, blocks)], default=0)
     require(largest, f"a block of {largest:,} records", 0)
@@ -99,19 +109,54 @@ def fit_in_blocks(
         if len(sizes) > 1:  # what is one bin in a block is none in the table
             warnings.simplefilter("ignore", OneBinWarning)
         for members, generator in zip(blocks.members, generators[:-1], strict=True):
-            fitted.append(method.fit(part_of(records, members), generator))
+            fitted.append(_fitted_block(whole, part_of(records, members), generator, len(sizes)))
             n_flows += fitted[-1].flows.targets.size
             require(largest, f"a block of {largest:,} records and what becomes of all", n_flows)
         require(0, "what becomes of so many records", 2 * n_flows)
-        cost = _cost(method.fit, records, blocks, fitted, generators[-1])
+        cost = _cost(whole.fit, records, blocks, fitted, generators[-1])
     facts = {
         **all_facts([one.facts for one in fitted], sizes),
         "blocks": len(sizes),
+        "block_rows": method.block_rows,
         "smallest_block": min(sizes, default=0),
         "largest_block": max(sizes, default=0),
         **cost,
     }
     return joined(records, blocks.members, fitted, facts)
+
+
+def _blocks_of(method: _InBlocks, records: Records) -> Blocks:
+    """The blocks, cut along the columns that are masked."""
+    n_columns = len(records.names) - len(getattr(method, "also_needs", ()))
+    return cut_into_blocks(records, n_columns, method.block_rows or records.n_rows, LEAST_PER_K * method.k)
+
+
+def _of_one_block(method: Any) -> Any:
+    return replace(method, block_rows=None)
+
+
+def _fitted_block(method: _InBlocks, records: Records, rng: np.random.Generator, n_blocks: int) -> RecordFlows:
+    try:
+        return method.fit(records, rng)
+    except NotCloseError as error:
+        if n_blocks == 1:
+            raise
+        raise NotCloseInBlocksError(error.column, records.n_rows, error.distance, error.t) from None
+
+
+def reach_in_blocks(method: _ReachingInBlocks, records: Records) -> Partition:
+    """What a method could have done to records that it goes through block by block."""
+    whole = _of_one_block(method)
+    members, sizes, stays = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], [np.empty(0, np.bool_)]
+    apart = False
+    for block in _blocks_of(method, records).members:
+        own = whole.reach(part_of(records, block))
+        members.append(block[own.members].astype(np.int32))
+        sizes.append(np.diff(own.offsets))
+        stays.append(own.stays)
+        apart = own.apart
+    offsets = np.cumsum(np.concatenate(sizes)).astype(np.int64)
+    return Partition(np.concatenate(members), offsets, apart=apart, stays=np.concatenate(stays))
 
 
 def _least_of_neighbours(sizes: Sequence[int], blocks: Blocks) -> int:

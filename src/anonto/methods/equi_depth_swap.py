@@ -34,8 +34,9 @@ import numpy as np
 from anonto.errors import OneBinWarning, ParameterError
 from anonto.methods import depth_kernels
 from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, joined, require_odd, strata
+from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
-from anonto.methods.parameters import require_k
+from anonto.methods.parameters import require_block_rows, require_k
 from anonto.table.attributes import NumericAttribute, TextAttribute
 
 if TYPE_CHECKING:
@@ -54,7 +55,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EquiDepthSwap:
-    """``k``: records of a bin; ``odd``: what the last of an odd number does; ``standardise``: divide by variances."""
+    """``k``: records of a bin; ``odd``: what the last of an odd number does; ``standardise``: divide by variances.
+
+    ``block_rows``: where there are more rows, bins form inside blocks of about so many.
+    """
 
     name: ClassVar[str] = "equi-depth-swap"
     together: ClassVar[Literal[True]] = True
@@ -63,15 +67,19 @@ class EquiDepthSwap:
     k: int
     odd: Odd = "stay"
     standardise: bool = True
+    block_rows: int | None = None
 
     def __post_init__(self) -> None:
         require_k(self.k)
+        require_block_rows(self.block_rows, self.k)
         require_odd(self.odd)
         if not isinstance(self.standardise, bool):
             raise ParameterError("standardise", "true or false", self.standardise)
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and exchange inside them."""
+        if is_cut(self, records):
+            return fit_in_blocks(self, records, rng)
         bins = equi_depth_bins(records, self.k, standardise=self.standardise)
         return exchanged_in_pairs(records, bins, self.odd, rng)
 
@@ -81,6 +89,8 @@ class EquiDepthSwap:
 
     def reach(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
+        if is_cut(self, records):
+            return reach_in_blocks(self, records)
         return equi_depth_bins(records, self.k, standardise=self.standardise).reach(self.odd)
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002

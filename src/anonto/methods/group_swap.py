@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from anonto.errors import ParameterError, listed
+from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.grouping import joint_space, mdav, refined
 from anonto.methods.grouping.permute_kernels import permute_inside
 from anonto.methods.guarantee import Guarantee, Setting
-from anonto.methods.parameters import require_choice, require_k
+from anonto.methods.parameters import require_block_rows, require_choice, require_k
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import record_flows
 
@@ -46,7 +47,10 @@ MOVES = ("apart", "together")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSwap:
-    """``k``: the least size of a group; ``move``: columns apart or together; ``refine``: whether groups are refined."""
+    """``k``: the least size of a group; ``move``: columns apart or together; ``refine``: whether groups are refined.
+
+    ``block_rows``: where there are more rows, groups form inside blocks of about so many.
+    """
 
     name: ClassVar[str] = "group-swap"
     together: ClassVar[Literal[True]] = True
@@ -55,15 +59,19 @@ class GroupSwap:
     k: int
     move: Literal["apart", "together"] = "apart"
     refine: bool = True
+    block_rows: int | None = None
 
     def __post_init__(self) -> None:
         require_k(self.k)
+        require_block_rows(self.block_rows, self.k)
         require_choice("move", self.move, MOVES)
         if not isinstance(self.refine, bool):
             raise ParameterError("refine", "true or false", self.refine)
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Group the records, and permute each column inside the groups."""
+        if is_cut(self, records):
+            return fit_in_blocks(self, records, rng)
         groups, better = self._groups(records)
         facts: dict[str, float] = {}
         if better is not None:
@@ -78,6 +86,8 @@ class GroupSwap:
 
     def reach(self, records: Records) -> Partition:
         """The groups, which depend on the records alone."""
+        if is_cut(self, records):
+            return reach_in_blocks(self, records)
         groups, _ = self._groups(records)
         may_stay = np.ones(groups.offsets.size - 1, dtype=np.bool_)
         return Partition(groups.members, groups.offsets, apart=self.move == "apart", stays=may_stay)

@@ -35,10 +35,11 @@ import numpy as np
 
 from anonto.errors import ParameterError, SmallStrataError, TooFewForGroupsError, listed
 from anonto.methods.aggregation import centres_of, drawn_around, value_sets
+from anonto.methods.blocks import fit_in_blocks, is_cut
 from anonto.methods.closeness import Confidential, close_groups
 from anonto.methods.grouping import Groups, mdav, refined
 from anonto.methods.guarantee import Guarantee, Setting
-from anonto.methods.parameters import require_choice, require_k
+from anonto.methods.parameters import require_block_rows, require_choice, require_k
 from anonto.methods.recentring import recentred
 from anonto.methods.record_flows import record_flows
 from anonto.methods.row_masking import moves_between
@@ -70,7 +71,10 @@ CONDITIONS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Microaggregate:
-    """``k``: the least size of a group; how distances are scaled, groups formed and replaced; ``t``: how close."""
+    """``k``: the least size of a group; how distances are scaled, groups formed and replaced; ``t``: how close.
+
+    ``block_rows``: where there are more rows, groups form inside blocks of about so many.
+    """
 
     name: ClassVar[str] = "microaggregate"
     together: ClassVar[Literal[True]] = True
@@ -86,9 +90,11 @@ class Microaggregate:
     variable: bool = False
     t: float | None = None
     confidential: str | None = None
+    block_rows: int | None = None
 
     def __post_init__(self) -> None:
         require_k(self.k)
+        require_block_rows(self.block_rows, self.k)
         require_choice("scale", self.scale, SCALES)
         require_choice("aggregate", self.aggregate, ("centroid", "synthetic"))
         require_choice("centroid", self.centroid, ("taxonomy", "sample"))
@@ -114,6 +120,8 @@ class Microaggregate:
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Group the records, and replace them group by group."""
+        if is_cut(self, records):
+            return fit_in_blocks(self, records, rng)
         n_columns = len(records.names) - len(self.also_needs)
         attributes, codes = records.attributes[:n_columns], records.codes[:, :n_columns]
         by_meaning = self.semantics == "marginality"

@@ -17,6 +17,19 @@ def require_k(k: object) -> None:
         raise ParameterError("k", "a whole number, 1 or more", k)
 
 
+LEAST_PER_K = 100
+"""A block has at least this many times k rows."""
+
+
+def require_block_rows(block_rows: object, k: int) -> None:
+    """Rows of a block, where they are given, must leave room for many groups."""
+    least = LEAST_PER_K * k
+    if block_rows is None:
+        return
+    if isinstance(block_rows, bool) or not isinstance(block_rows, int) or block_rows < least:
+        raise ParameterError("block_rows", f"a whole number, {least:,} or more with k = {k:,}", block_rows)
+
+
 def require_k_or_percent(k: object, percent: object) -> None:
     """Exactly one of k and percent must be given; percent is above 0 and at most 100."""
     if k is None and percent is None:

@@ -109,14 +109,15 @@ class TaxonomyExponential:
             else "any two values give each concept of the domain with probabilities that differ by a factor of at most "
             "e^ε"
         )
+        guessed = "the seed can be guessed. It would hold if not: " if setting.guessable_seed else ""
         left_out = f"; quasi-identifiers outside the step ({', '.join(setting.left_out)}) are not protected by it"
         return Guarantee(
             kind="metric privacy" if self.metric else "local ε-differential privacy",
             epsilon=float(self.epsilon),
-            proved=True,
-            conditions=f"for each value alone: {factor}; ε adds up over the columns of a record and over releases of "
-            "it; the domains are declared and not chosen by the data, and the seed stays secret; that a cell is "
-            f"missing or has no concept is not protected{left_out if setting.left_out else ''}",
+            proved=not setting.guessable_seed,
+            conditions=f"{guessed}for each value alone: {factor}; ε adds up over the columns of a record and over "
+            "releases of it; the domains are declared and not chosen by the data, and the seed stays secret; that a "
+            f"cell is missing or has no concept is not protected{left_out if setting.left_out else ''}",
         )
 
 

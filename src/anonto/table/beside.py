@@ -45,11 +45,23 @@ def require_free(inputs: Iterable[Path], outputs: Iterable[Path], *, force: bool
             raise ExistingFileError(str(output))
 
 
+def files_at(path: Path) -> list[Path]:
+    """The file of a path, or all files in a folder and below it; none where nothing is."""
+    try:
+        if path.is_dir():
+            return [one for one in path.rglob("*") if one.is_file()]
+        return [path] if path.exists() else []
+    except (OSError, ValueError):
+        return []
+
+
 class FilesBeside:
     """Files that wait beside their names until all of them are whole."""
 
     def __init__(self) -> None:
         self._files: list[_Waiting] = []
+        self._moved: list[_Moved] = []
+        self._is_in_place = False
 
     def add(self, path: Path, *, force: bool = True, mode: int | None = None, room: Path | None = None) -> Path:
         """A temporary path in a target's folder; the first of several targets is moved last.
@@ -77,27 +89,51 @@ class FilesBeside:
                 _refuse_target(one.target, one.path, force=one.force)
 
     def put_in_place(self) -> None:
-        """Move all to their names, one right after the other; if one cannot be moved, new ones before it go again."""
+        """Move all to their names, once, one right after the other; if one cannot be moved, none is."""
+        if self._is_in_place:
+            return
         self.sync()
-        moved: list[_Waiting] = []
-        for one in reversed(self._files):
-            is_new = not one.target.exists()
-            try:
-                with _in_our_words(one.path):
-                    one.beside.replace(one.target)
-            except BaseException:
-                for before in moved:
-                    with suppress(OSError):
-                        before.target.unlink()
-                raise
-            if is_new:
-                moved.append(one)
+        with _taken_back(self):
+            for one in reversed(self._files):
+                self._move(one)
+        self._is_in_place = True
         for folder in {one.target.parent for one in self._files}:
             with suppress(OSError):  # some file systems cannot sync a folder, and the files themselves are whole
                 _sync(folder)
 
+    def _move(self, one: _Waiting) -> None:
+        is_new, kept = not one.target.exists(), _kept(one.target)
+        try:
+            with _in_our_words(one.path):
+                one.beside.replace(one.target)
+        except BaseException:
+            if kept is not None:
+                with suppress(OSError):
+                    kept.unlink()
+            raise
+        self._moved.append(_Moved(one.target, kept, is_new))
+
+    def take_back(self) -> None:
+        """Have under the names what was there before, unless what was moved there is to stay."""
+        while self._moved:
+            one = self._moved.pop()
+            with suppress(OSError):
+                if one.kept is not None:
+                    one.kept.replace(one.target)
+                elif one.is_new:
+                    one.target.unlink()
+
+    def stay(self) -> None:
+        """Have what is in place stay there, whatever happens from here on."""
+        while self._moved:
+            one = self._moved.pop()
+            if one.kept is not None:
+                with suppress(OSError):
+                    one.kept.unlink(missing_ok=True)
+
     def forget(self) -> None:
         """Remove what is still beside."""
+        self.stay()
         for one in self._files:
             with suppress(OSError):
                 one.beside.unlink(missing_ok=True)
@@ -121,13 +157,32 @@ class _Waiting:
     force: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Moved:
+    target: Path
+    kept: Path | None
+    """Another name of the file that was replaced."""
+    is_new: bool
+
+
+def _kept(target: Path) -> Path | None:
+    """Another name for a file that is about to be replaced; None if there is none, or no file may have two."""
+    other = target.parent / f".anonto-{secrets.token_hex(8)}"
+    try:
+        other.hardlink_to(target)
+    except OSError:
+        return None
+    return other
+
+
 @contextmanager
 def files_beside() -> Iterator[FilesBeside]:
     """Files that are put in place together after the block; after an error none of them is."""
     files = FilesBeside()
     try:
-        yield files
-        files.put_in_place()
+        with _taken_back(files):
+            yield files
+            files.put_in_place()
     except AnontoError:
         raise
     except Exception as error:
@@ -138,6 +193,16 @@ def files_beside() -> Iterator[FilesBeside]:
             raise
     finally:
         files.forget()
+
+
+@contextmanager
+def _taken_back(files: FilesBeside) -> Iterator[None]:
+    """Take back after an error what was put in place before it."""
+    try:
+        yield
+    except BaseException:
+        files.take_back()
+        raise
 
 
 @contextmanager

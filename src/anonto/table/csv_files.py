@@ -68,7 +68,8 @@ def read_csv(path: Path, *, delimiter: str | None = None, encoding: str | None =
         is_packed=_is_packed(path),
     )
     frame = _frame(content, data, separator, facts, path.name)
-    return Table(frame, Origin(name=path.name, format="csv", sha256=file_sha256(path), dialect=dialect))
+    sha256 = file_sha256(path)
+    return Table(frame, Origin(name=path.name, format="csv", sha256=sha256, dialect=dialect, files=(path.resolve(),)))
 
 
 def _is_packed(path: Path) -> bool:

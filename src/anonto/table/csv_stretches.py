@@ -86,7 +86,8 @@ class CsvStretches:
             line_ending=line_ending(self._facts),
             is_packed=self._is_packed,
         )
-        self.origin = Origin(name=path.name, format="csv", sha256=self._sha256, dialect=dialect)
+        files = (path.resolve(),)
+        self.origin = Origin(name=path.name, format="csv", sha256=self._sha256, dialect=dialect, files=files)
 
     @property
     def n_rows(self) -> int:

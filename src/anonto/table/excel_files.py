@@ -60,7 +60,8 @@ def read_excel(path: Path, sheet: str | None = None) -> Table:
         frame = _frame(workbook, chosen, path.name)
     except fastexcel.FastExcelError:
         raise MalformedFileError(path.name, "Excel", "it cannot be decoded; it may be damaged or encrypted") from None
-    return Table(frame, Origin(name=path.name, format="excel", sha256=file_sha256(path), sheet=chosen))
+    sha256 = file_sha256(path)
+    return Table(frame, Origin(name=path.name, format="excel", sha256=sha256, sheet=chosen, files=(path.resolve(),)))
 
 
 def _frame(workbook: Any, sheet: str, name: str) -> pl.DataFrame:

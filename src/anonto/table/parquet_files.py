@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 ROWS_AT_ONCE = 1 << 18
+MOST_ROWS_OF_GROUP, FEWEST_ROWS_OF_GROUP, CELLS_OF_GROUP = 1 << 18, 1 << 12, 1 << 19
 
 
 def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:
@@ -38,7 +39,7 @@ def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:
         frame = scan.drop(left).collect()
         n_rows = int(scan.select(pl.len()).collect().item()) if left else frame.height
     batches = {name: TextBatches(n_rows, partial(_batches, path, before, scan, name, n_rows)) for name in left}
-    origin = Origin(name=path.name, format="parquet", sha256=file_sha256(path))
+    origin = Origin(name=path.name, format="parquet", sha256=file_sha256(path), files=(path.resolve(),))
     if sign(path) != before:
         raise ChangedFileError(path.name)
     return Table(frame, origin, batches, tuple(schema))
@@ -84,16 +85,13 @@ def sign(path: Path) -> tuple[int, int, int]:
 
 def write_parquet(table: Table, path: Path, name: str) -> None:
     """Write a Parquet file without statistics: the least and the greatest value of a column are cells of it."""
-    _refuse_objects(table.frame.schema, name)
-    table.frame.write_parquet(path, compression="zstd", compression_level=1, statistics=False)
+    sink_parquet(lambda: iter([table.frame]), path, name)
 
 
-def sink_parquet(
-    parts: Callable[[], Iterator[pl.DataFrame]], path: Path, name: str, row_group_size: int | None = None
-) -> None:
+def sink_parquet(parts: Callable[[], Iterator[pl.DataFrame]], path: Path, name: str) -> None:
     """Write a Parquet file, likewise without statistics, from stretches of a table as they are made.
 
-    Whole row groups are held; None for rows as polars puts them together.
+    Row groups are cut by the number of columns alone, so that the file does not tell how long the stretches were.
     """
     from polars.io.plugins import register_io_source
 
@@ -118,12 +116,17 @@ def sink_parquet(
             compression_level=1,
             statistics=False,
             maintain_order=True,
-            row_group_size=row_group_size,
+            row_group_size=_rows_of_group(len(first.columns)),
         )
     except Exception:
         if failed:
             raise failed[0] from None
         raise
+
+
+def _rows_of_group(n_columns: int) -> int:
+    """Whole row groups are held while they are written, so that of many columns they have fewer rows."""
+    return max(FEWEST_ROWS_OF_GROUP, min(MOST_ROWS_OF_GROUP, CELLS_OF_GROUP // max(n_columns, 1)))
 
 
 def _refuse_objects(schema: Mapping[str, Any], name: str) -> None:

@@ -16,6 +16,7 @@ from anonto.errors import (
     MissingCellsError,
     NotInOrderError,
     NotNumericError,
+    UnknownCodesError,
     UnmatchedValuesError,
 )
 from anonto.ontology.catalogue import open_ontology
@@ -122,7 +123,7 @@ def prepare(name: str, column: Column, description: ColumnDescription, open_once
     if without:
         column = column.without(np.array([*(concepts is None for concepts in placed), False]))
         if not column.values:
-            raise AllMissingError(len(column), name)
+            raise UnknownCodesError(n_unmatched, open_once(description.ontologies[0]).name, name)
     concepts_of = [concepts for concepts in placed if concepts is not None]
     attribute = _nominal(name, column, concepts_of, description, open_once)
     return PreparedColumn(name, description, column, attribute, n_missing, n_unmatched)

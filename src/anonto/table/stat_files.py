@@ -32,7 +32,8 @@ def read_stat(path: Path, found: TableFormat) -> Table:
     frame, facts = _read(pyreadstat, path, found)
     frame = frame.with_columns([_settled(column, facts) for column in frame.iter_columns()])
     labels = _labels(facts, frame)
-    return Table(frame, Origin(name=path.name, format=found, sha256=file_sha256(path), labels=labels))
+    sha256 = file_sha256(path)
+    return Table(frame, Origin(name=path.name, format=found, sha256=sha256, labels=labels, files=(path.resolve(),)))
 
 
 def statistics_package(what: str) -> ModuleType:

@@ -6,13 +6,16 @@ order. A file that is another one when it is read again is refused.
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import hashlib
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from anonto.errors import (
+    AmongInputsError,
     ChangedFileError,
     DifferentColumnsError,
     FileError,
@@ -24,8 +27,7 @@ from anonto.table.reading import table_format
 from anonto.table.table import Origin
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -90,6 +92,27 @@ def parquet_files(path: str | os.PathLike[str]) -> list[Path] | None:
     if not files:
         raise NoFilesError(text)
     return files
+
+
+def require_outside(path: str | os.PathLike[str], outputs: Iterable[Path]) -> None:
+    """Refuse an output that a folder or a pattern would have as one of its files the next time."""
+    if Path(path).is_dir():
+        folders, name = [Path(path)], "[!._]*.parquet"
+    else:
+        folder, name = os.path.split(os.fspath(path))
+        if name == "**":
+            folder, name = os.fspath(path), "*"
+        folders = [Path(one) for one in glob.glob(folder, recursive=True)] if folder else [Path()]  # noqa: PTH207
+    real = {one.resolve() for one in folders}
+    for output in outputs:
+        places = (output.parent.resolve() / output.name, output.resolve())
+        if any(one.parent in real and _is_matched(one.name, name) for one in places):
+            raise AmongInputsError(str(output))
+
+
+def _is_matched(name: str, pattern: str) -> bool:
+    """Whether a pattern finds a name; one that is hidden only if the pattern says so."""
+    return fnmatch.fnmatch(name, pattern) and (not name.startswith(".") or pattern.startswith("."))
 
 
 def open_stretches(
@@ -179,7 +202,8 @@ class ParquetStretches:
             self._rows = [int(scan.select(pl.len()).collect().item()) for scan in scans]
         self._scans = scans
         self.n_rows = sum(self._rows)
-        self.origin = Origin(name=name, format="parquet", sha256=self._sha256())
+        real = tuple(one.resolve() for one in self.files)
+        self.origin = Origin(name=name, format="parquet", sha256=self._sha256(), files=real)
 
     def _sha256(self) -> str:
         """Of one file its hash; of several the hash of their names and hashes."""

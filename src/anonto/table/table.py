@@ -10,6 +10,7 @@ from anonto.errors import DuplicateColumnError, MissingColumnError, UnnamedColum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -64,6 +65,8 @@ class Origin:
     dialect: Dialect | None = None
     sheet: str | None = None
     labels: Labels | None = None
+    files: tuple[Path, ...] = field(default=(), repr=False, compare=False)
+    """Where its files really are, so that no output replaces them; nothing else may tell it."""
 
     @property
     def missing_codes(self) -> Mapping[str, tuple[Cell, ...]]:

@@ -56,9 +56,7 @@ def write_to(beside: Path, table: Table, name: str) -> None:
     _warn_of_lost_labels(table, found, name)
 
 
-def sink_in_parts(
-    parts: Callable[[], Iterator[pl.DataFrame]], origin: Origin, path: Path, name: str, n_rows: int
-) -> None:
+def sink_in_parts(parts: Callable[[], Iterator[pl.DataFrame]], origin: Origin, path: Path, name: str) -> None:
     """Write stretches of a table to a path as they are made.
 
     Args:
@@ -66,7 +64,6 @@ def sink_in_parts(
         origin: Tells the dialect of CSV.
         path: Where they are written to.
         name: Tells the format, CSV or Parquet.
-        n_rows: Rows of a stretch, and of a row group of Parquet.
     """
     from anonto.table.csv_files import sink_csv
     from anonto.table.parquet_files import sink_parquet
@@ -74,7 +71,7 @@ def sink_in_parts(
     if output_format(name) == "csv":
         sink_csv(parts, origin, path, name)
     else:
-        sink_parquet(parts, path, name, n_rows)
+        sink_parquet(parts, path, name)
 
 
 def output_format(path: str | os.PathLike[str]) -> TableFormat:

@@ -9,6 +9,7 @@ import numpy as np
 
 from anonto.errors import listed
 from anonto.methods.guarantee import Setting
+from anonto.methods.parameters import LEAST_PER_K
 from anonto.table.prepare import encode_described, prepare, with_missing_as_value
 from anonto.table.records import distinct_records
 
@@ -48,6 +49,7 @@ class Followed:
 
 BY_VALUES = "column by column: values that the method could have put in place of yours, from the published frequencies"
 BY_GROUPS = "records that the method could have exchanged with yours: its groups follow from the released records"
+AT_ONCE = f"{BY_GROUPS}, if the table was masked at once: where it was masked in blocks, the plan must say block_rows"
 IN_A_GROUP = "your record is in a group of {k} or more; which they are, the release does not show"
 NOT_TOLD = "what the method could have done depends on all original records, which the release does not show"
 ANYTHING = "the method draws values anew, so every released record could be yours; some are more likely than others"
@@ -66,7 +68,15 @@ def followed(step: Step, looked: Mapping[str, LookedAt], released: Door, plan: P
     if not _moves_whole_records(step):
         promised = _promised(step, len(released))
         return Followed(step, None, NOT_TOLD if promised is None else IN_A_GROUP.format(k=promised), promised)
-    return Followed(step, _by_group(step, looked, released, plan, open_once), BY_GROUPS)
+    how = AT_ONCE if _could_be_cut(step, len(released)) else BY_GROUPS
+    return Followed(step, _by_group(step, looked, released, plan, open_once), how)
+
+
+def _could_be_cut(step: Step, n_records: int) -> bool:
+    """Whether a table so large may have been masked in blocks, of which the plan says nothing."""
+    method = step.method
+    says_nothing = getattr(method, "block_rows", 0) is None
+    return says_nothing and n_records >= 2 * LEAST_PER_K * method.k  # type: ignore[union-attr]
 
 
 def why_no_promise(steps: Sequence[Followed], looked: Sequence[LookedAt], plan: Plan) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anonto.errors import counted, listed
-from anonto.verification.following import ANYTHING
+from anonto.verification.following import ANYTHING, AT_ONCE
 
 if TYPE_CHECKING:
     from anonto.verification.verifying import Verification
@@ -37,6 +37,8 @@ def _how_many(found: Verification) -> list[str]:
         said = f"{found.candidates:,} of {counted(n, 'released record')} could be yours, given what {methods} can do."
         if found.candidates == 1:
             said += " Whoever knows your values and the method finds your record."
+        if any(step["how"] == AT_ONCE for step in found.steps):
+            said += " That is so if the table was masked at once; of one masked in blocks the plan must say block_rows."
         if any(step["how"] == ANYTHING for step in found.steps):
             said += " Those near yours are likelier than others."
         if found.candidates == 0:

@@ -15,7 +15,7 @@ from anonto.engine import bins_on_disk
 from anonto.engine.bins_on_disk import BinsOnDisk
 from anonto.engine.fitting import BYTES_PER_RECORD
 from anonto.engine.memory import Room
-from anonto.errors import MoreMemoryError, SmallStrataError
+from anonto.errors import MoreMemoryError, SmallStrataError, TooManyCombinationsError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +116,17 @@ def test_pairs_of_values_that_do_not_fit_are_refused(tmp_path: Path, on_disk: li
     with pytest.raises(MoreMemoryError, match="values"):
         anonto.mask_file(tmp_path / "t.parquet", chosen, tmp_path / "out.parquet", seed=SEED, memory="500MB")
     assert on_disk
+    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
+
+
+def test_records_that_cannot_be_numbered_are_refused(
+    tmp_path: Path, on_disk: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bins_on_disk, "MOST_KEYS", 1000)
+    table().write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(TooManyCombinationsError, match=r"of 3 columns does not fit into 0\.5 GB of memory"):
+        anonto.mask_file(tmp_path / "t.parquet", plan(bins=20), tmp_path / "out.parquet", seed=SEED, memory="500MB")
+    assert not on_disk
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 
 

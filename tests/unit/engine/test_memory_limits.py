@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import subprocess
 import sys
 import warnings
@@ -21,7 +22,7 @@ from anonto import run
 from anonto.engine import bins_on_disk, fitting, ordering
 from anonto.engine.fitting import BYTES_PER_RECORD
 from anonto.engine.memory import Room
-from anonto.errors import MoreMemoryError, OneBinWarning, SmallStrataError
+from anonto.errors import FittedInBlocksWarning, ForeignRecordError, MoreMemoryError, OneBinWarning, SmallStrataError
 from anonto.plan import plan_of
 from anonto.table.csv_stretches import CsvStretches, text_size
 from anonto.table.stretches import FEWEST_ROWS, TIMES_HELD, ParquetStretches, bytes_in_memory, bytes_of_frame
@@ -274,18 +275,54 @@ def test_a_block_that_cannot_be_made_small_enough_is_refused(
     refused(tmp_path, source, plan_of_numbers("group-swap", "a", k=2), MoreMemoryError)
 
 
-def test_blocks_name_the_limit_they_were_cut_for(tmp_path: Path, too_large: TooLarge, of_step: Steps) -> None:
+def test_a_plan_that_says_the_blocks_gives_the_same_with_any_memory(
+    tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
     too_large(500)
     source = parquet(pl.DataFrame({"a": np.arange(4000) % 50}), tmp_path / "t.parquet")
     plan = plan_of_numbers("equi-depth-swap", "a", k=2)
     options: dict[str, Any] = {"memory": "500MB", "seed": SEED, "force": True}
     step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options)["steps"][0]
     assert "blocks" not in step
-    assert "memory_bytes" not in step
     of_step(50 * BYTES_PER_RECORD + 2000 * 144)
-    step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options)["steps"][0]
+    with pytest.warns(FittedInBlocksWarning, match="Step 1 was fitted in . blocks") as told:
+        step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options)["steps"][0]
     assert step["blocks"] > 1
-    assert step["memory_bytes"] == 500_000_000
+    rows = step["block_rows"]
+    assert any(f"block_rows = {rows} into" in str(one.message) for one in told)
+    said = plan_of_numbers("equi-depth-swap", "a", k=2, block_rows=rows)
+    again = anonto.mask_file(source, said, tmp_path / "again.parquet", **options)["steps"][0]
+    at_once = anonto.mask(source, said, seed=SEED)
+    at_once.save(tmp_path / "at once.parquet")
+    assert again["blocks"] == at_once.evidence["steps"][0]["blocks"] == step["blocks"]
+    masked = [pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("out", "again", "at once")]
+    assert masked[0].equals(masked[1])
+    assert masked[0].equals(masked[2])
+
+
+@pytest.mark.parametrize("method", ["equi-depth-swap", "group-swap", "microaggregate"])
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_a_release_that_was_masked_in_blocks_can_be_assessed(
+    method: str, keep_order: bool, tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
+    too_large(500)
+    of_step(50 * BYTES_PER_RECORD + 2000 * 144)
+    source = parquet(pl.DataFrame({"a": (np.arange(4000) * 7) % 50}), tmp_path / "t.parquet")
+    plan, output = plan_of_numbers(method, "a", k=2), tmp_path / "out.parquet"
+    with pytest.warns(FittedInBlocksWarning):
+        evidence = anonto.mask_file(source, plan, output, memory="500MB", seed=SEED, keep_order=keep_order)
+    record = tmp_path / "out.parquet.private.json"
+    rows = evidence["steps"][0]["block_rows"]
+    assert json.loads(record.read_text(encoding="utf-8"))["block_rows"] == {"1": rows}
+    found = anonto.assess(source, output, plan, private=record)
+    assert found.n_records == 4000
+    if keep_order:
+        said = plan_of_numbers(method, "a", k=2, block_rows=rows)
+        assert anonto.assess(source, output, said, same_order=True).n_records == 4000
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps({**json.loads(record.read_text(encoding="utf-8")), "block_rows": {"2": rows}}))
+    with pytest.raises(ForeignRecordError):
+        anonto.assess(source, output, plan, private=wrong)
 
 
 @pytest.mark.parametrize(("method", "k"), [("equi-depth-swap", 2), ("microaggregate", 3)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import hypothesis
@@ -10,12 +11,14 @@ import pytest
 from hypothesis import strategies as st
 
 import anonto
+from anonto.errors import NotCloseInBlocksError, ParameterError
 from anonto.methods.bin_parts import BinParts, equi_width_dealt, equi_width_in_parts, parts_of_bins
-from anonto.methods.blocks import LEAST_PER_K, cut_into_blocks, fit_in_blocks
+from anonto.methods.blocks import cut_into_blocks, fit_in_blocks
 from anonto.methods.equi_depth_swap import EquiDepthSwap
 from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.group_swap import GroupSwap
 from anonto.methods.microaggregate import Microaggregate
+from anonto.methods.parameters import LEAST_PER_K
 from anonto.rng import Seed, keyed_permutations
 from anonto.table.attributes import NumericAttribute, nominal_attribute
 from anonto.table.columns import encode
@@ -73,11 +76,12 @@ def _branch(concept: str) -> str | None:
 @pytest.mark.parametrize("method", [Microaggregate(k=3), EquiDepthSwap(k=3), GroupSwap(k=3)])
 def test_flows_of_blocks_cover_every_row_once_and_the_evidence_counts_the_blocks(method: Any) -> None:
     records = records_of(2500, missing=0.0 if method.name == "group-swap" else 0.2)
-    fitted = fit_in_blocks(method, records, np.random.default_rng(1), most_rows=600, n_columns=2)
+    fitted = replace(method, block_rows=600).fit(records, np.random.default_rng(1))
     flows = fitted.flows
     sent = np.bincount(flows.sources, weights=flows.amounts, minlength=records.counts.size)
     assert (sent == records.counts).all()
     assert fitted.facts["blocks"] > 2
+    assert fitted.facts["block_rows"] == 600
     assert fitted.facts["smallest_block"] >= LEAST_PER_K * 3
     assert fitted.facts["block_sample"] >= 2 * LEAST_PER_K * 3
     if method.name == "microaggregate":
@@ -93,7 +97,7 @@ def test_flows_of_blocks_cover_every_row_once_and_the_evidence_counts_the_blocks
 def test_groups_of_one_block_are_those_of_the_whole() -> None:
     records = records_of(500)
     whole = Microaggregate(k=3).fit(records, np.random.default_rng(1))
-    one = fit_in_blocks(Microaggregate(k=3), records, np.random.default_rng(1), most_rows=10**6, n_columns=2)
+    one = fit_in_blocks(Microaggregate(k=3, block_rows=10**6), records, np.random.default_rng(1))
     assert one.facts["blocks"] == 1
     assert "block_cost" not in one.facts
     assert one.flows.ends.tolist() == whole.flows.ends.tolist()
@@ -153,3 +157,43 @@ def test_parts_of_bins_are_full_but_never_too_full(rows: list[int], most: int) -
     for part in range(1, sizes.size):
         assert sizes[part] <= most or np.count_nonzero(parts == part) == 1
         assert part == 1 or sizes[part - 1] + rows[int(np.flatnonzero(parts == part)[0])] > most
+
+
+@pytest.mark.parametrize(
+    "method", [EquiDepthSwap(k=3), EquiDepthSwap(k=3, odd="cycle3"), GroupSwap(k=3, move="together")]
+)
+def test_what_a_method_says_it_can_reach_covers_what_it_does_in_blocks(method: Any) -> None:
+    method = replace(method, block_rows=600)
+    records = records_of(2500, missing=0.0 if method.name == "group-swap" else 0.2)
+    flows = method.fit(records, np.random.default_rng(1)).flows
+    reach = method.reach(records)
+    assert np.bincount(reach.members, minlength=records.counts.size).max() <= records.counts.max()
+    groups = [set(reach.groups[reach.members == one].tolist()) for one in range(records.counts.size)]
+    for source, target in zip(flows.sources.tolist(), flows.targets.tolist(), strict=True):
+        assert source == target or groups[source] & groups[target]
+
+
+@pytest.mark.parametrize("rows", [299, 0, -1, 1.5, True, "600"])
+def test_blocks_too_small_for_many_groups_are_refused(rows: Any) -> None:
+    for method in (Microaggregate, EquiDepthSwap, GroupSwap):
+        with pytest.raises(ParameterError, match="block_rows must be a whole number, 300 or more with k = 3"):
+            method(k=3, block_rows=rows)
+
+
+def test_a_table_that_fits_into_a_block_is_not_cut() -> None:
+    records = records_of(500, missing=0.2)
+    for method in (Microaggregate(k=3), EquiDepthSwap(k=3), GroupSwap(k=3)):
+        whole, cut = (one.fit(records, np.random.default_rng(1)) for one in (method, replace(method, block_rows=500)))
+        assert cut.flows.targets.tolist() == whole.flows.targets.tolist()
+        assert "blocks" not in cut.facts
+
+
+def test_a_block_that_cannot_be_close_is_told_from_cells_that_are_missing() -> None:
+    n = 2000
+    age = NumericAttribute(np.arange(40.0), np.full(40, n // 40))
+    codes = np.stack([np.arange(40), np.arange(40)], axis=1).astype(np.int32)
+    records = Records(("age", "charge"), (age, age), codes, np.full(40, n // 40))
+    method = Microaggregate(k=2, t=0.1, confidential="charge")
+    assert method.fit(records, np.random.default_rng(1)).facts["t_closeness"] <= 0.1
+    with pytest.raises(NotCloseInBlocksError, match="one block of 500 records"):
+        replace(method, block_rows=500).fit(records, np.random.default_rng(1))

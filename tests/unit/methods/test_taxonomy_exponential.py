@@ -19,8 +19,9 @@ import oracles
 from anonto.engine.local import apply_by_row
 from anonto.errors import DependsOnDataError, NeedsOneOntologyError, NotAMetricError, ParameterError
 from anonto.methods import taxonomy_exponential
+from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of
-from anonto.methods.taxonomy_exponential import is_metric, largest_distance
+from anonto.methods.taxonomy_exponential import TaxonomyExponential, is_metric, largest_distance
 from anonto.table.attributes import nominal_attribute
 from anonto.table.columns import encode
 from anonto.table.records import distinct_records
@@ -297,3 +298,11 @@ def test_columns_without_one_ontology_are_refused() -> None:
         }
         with pytest.raises(NeedsOneOntologyError, match=f"needs column '{name}' to be nominal.*but it {found}"):
             anonto.mask(table, plan, seed=1 << 90)
+
+
+def test_with_a_seed_that_can_be_guessed_nothing_is_proved() -> None:
+    method = TaxonomyExponential(epsilon=1.0)
+    assert method.guarantee(Setting()).proved
+    promise = method.guarantee(Setting(guessable_seed=True))
+    assert not promise.proved
+    assert promise.conditions.startswith("the seed can be guessed")

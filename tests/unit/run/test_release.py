@@ -14,8 +14,11 @@ from anonto.errors import (
     GuessableSeedWarning,
     InputError,
     MissingColumnError,
+    NothingMaskedWarning,
     ReleasedAsIsWarning,
     TableTypeError,
+    UnknownCodesError,
+    UnmatchedCellsWarning,
 )
 from anonto.table import parquet_files
 
@@ -188,6 +191,33 @@ def test_unnamed_columns_and_unmasked_quasi_identifiers_are_told() -> None:
     frame = pl.DataFrame({"a": ["x"], "b": ["y"], "c": ["z"]})
     with pytest.warns(ReleasedAsIsWarning, match=r"does not name them: a; quasi-identifiers that no step masks: b"):
         anonto.mask(frame, {"columns": {"b": {}, "c": {"role": "other"}}}, seed=SEED)
+
+
+def test_a_plan_that_masks_nothing_is_told() -> None:
+    frame = pl.DataFrame({"a": ["x"], "b": ["y"]})
+    with pytest.warns(NothingMaskedWarning, match=r"no step: 2 columns are released as in the table"):
+        anonto.mask(frame, {"columns": {"a": {"role": "other"}, "b": {"role": "other"}}}, seed=SEED)
+
+
+def test_cells_without_a_concept_that_stay_with_their_person_are_told(tmp_path: Path) -> None:
+    (tmp_path / "codes.csv").write_text("id,parent\nr,\na,r\nb,r\n")
+    keys = {"ontology": str(tmp_path / "codes.csv"), "unmatched": "keep"}
+    frame = pl.DataFrame({"x": ["a", "b", "?1", "?2", "a", "b"]})
+    plan = {"columns": {"x": keys}, "steps": [{"method": "rank-swap", "columns": ["x"], "k": 3}]}
+    with pytest.warns(UnmatchedCellsWarning, match=r"\(2 of 'x'\)") as told:
+        masked = anonto.mask(frame, plan, seed=SEED).table["x"].to_list()
+    assert masked[2:4] == ["?1", "?2"]
+    assert not any("?1" in str(one.message) for one in told)
+    moving = {"columns": {"x": keys}, "steps": [{"method": "group-swap", "columns": ["x"], "k": 3}]}
+    anonto.mask(frame, moving, seed=SEED)
+
+
+def test_a_column_of_unknown_codes_is_not_called_missing(tmp_path: Path) -> None:
+    (tmp_path / "codes.csv").write_text("id,parent\nr,\na,r\n")
+    keys = {"ontology": str(tmp_path / "codes.csv"), "unmatched": "keep"}
+    plan = {"columns": {"x": keys}, "steps": [{"method": "group-swap", "columns": ["x"], "k": 2}]}
+    with pytest.raises(UnknownCodesError, match=r"None of the 3 cells of column 'x' that have a value has a concept"):
+        anonto.mask(pl.DataFrame({"x": ["q1", "q2", "q3", None]}), plan, seed=SEED)
 
 
 def test_a_short_seed_is_told() -> None:

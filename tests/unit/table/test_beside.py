@@ -227,6 +227,55 @@ def test_a_move_that_fails_takes_new_files_back(tmp_path, monkeypatch):
     assert names_in(tmp_path) == []
 
 
+def test_a_move_that_fails_puts_replaced_files_back(tmp_path, monkeypatch):
+    for name in ("table", "record"):
+        (tmp_path / name).write_text("old")
+    real = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if target.name == "table":
+            raise OSError(errno.EACCES, "Permission denied")
+        return real(self, target)
+
+    monkeypatch.setattr(Path, "replace", failing)
+    with pytest.raises(UnwritableFileError):
+        write_together(tmp_path, "table", "record", "report")
+    assert names_in(tmp_path) == ["record", "table"]
+    assert {(tmp_path / name).read_text() for name in names_in(tmp_path)} == {"old"}
+
+
+@pytest.mark.parametrize("stays", [True, False])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_what_is_in_place_before_the_end_is_taken_back_unless_it_stays(tmp_path, error, stays):
+    (tmp_path / "record").write_text("old")
+
+    def fail() -> None:
+        with files_beside() as files:
+            for name in ("record", "report"):
+                files.add(tmp_path / name).write_text("new")
+            files.put_in_place()
+            assert (tmp_path / "record").read_text() == "new"
+            if stays:
+                files.stay()
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert names_in(tmp_path) == (["record", "report"] if stays else ["record"])
+    assert (tmp_path / "record").read_text() == ("new" if stays else "old")
+
+
+def test_a_file_that_can_have_no_second_name_is_replaced(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    (tmp_path / "record").write_text("old")
+    write_together(tmp_path, "table", "record")
+    assert names_in(tmp_path) == ["record", "table"]
+    assert (tmp_path / "record").read_text() == "new"
+
+
 def test_an_error_is_told_of_the_file_that_it_names(tmp_path):
     def fail() -> None:
         with files_beside() as files:
