@@ -33,7 +33,7 @@ from anonto.sweeping import workers as workers_module
 from anonto.sweeping.choice import choose
 from anonto.sweeping.grid import default_grid, label_of, plans_to_try, read_grid
 from anonto.sweeping.points import Point, Sweep, pareto_front
-from anonto.sweeping.score import AtRandom, utility_of
+from anonto.utility.score import AtRandom, utility_of
 
 if TYPE_CHECKING:
     from pathlib import Path

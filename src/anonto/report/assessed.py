@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from anonto.report.attacks import attack_row, is_linkage
-from anonto.report.counts import NOT_SHOWN, shown, shown_parts
+from anonto.report.counts import NOT_SHOWN, SMALLEST_SHOWN, shown, shown_parts
 from anonto.report.editions import (
     PUBLISHED,
     edition_of,
@@ -19,7 +19,7 @@ from anonto.report.editions import (
     words_for,
 )
 from anonto.report.limits import limits
-from anonto.report.map_points import OWN, UNMASKED, kept, map_points
+from anonto.report.map_points import OWN, UNMASKED, map_points
 from anonto.report.pictures import MOVED_BINS, class_bin, moved_bin
 from anonto.report.provenance import canonical, provenance
 from anonto.report.verdict import public_findings, verdict
@@ -30,7 +30,8 @@ from anonto.report.words import (
     no_levels_sentence,
     released_warnings,
 )
-from anonto.risk.findings import k_of
+from anonto.risk.findings import against_k, count_linkages
+from anonto.utility.score import AtRandom, utility_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -115,11 +116,11 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
         "columns": [_column(name, step, found, chosen) for step in plan["steps"] for name in step["columns"]],
         "attacks": [{**attack_row(one, chosen), **_against_k(one, found, chosen)} for one in found.risk],
         "pairs": [_pair(one, chosen) for one in found.utility["pairs"]],
-        "whole_table": _whole_table(found.utility["table"], chosen),
+        "whole_table": _whole_table(found, chosen),
         "classes": _classes(facts["pictures"]["classes"], facts["records"], chosen),
     }
     data["findings"] = list(found.findings) if chosen == "internal" else public_findings(data["attacks"])
-    data["map"] = map_points(sweep, _own_point(found), _unmasked_point(found), chosen)
+    data["map"] = map_points(sweep, _own_point(found), _unmasked_point(found), facts["records"], chosen)
     data["verdict"] = verdict(data)
     data["limits"] = limits(data)
     data["provenance"] = provenance(plan, facts["pictures"]["ontologies"], chosen)
@@ -149,9 +150,9 @@ def _step(number: int, step: Mapping[str, Any], facts: Mapping[str, Any], editio
     }
 
 
-def _whole(count: int, records: int) -> dict[str, Any]:
+def _whole(count: int, total: int) -> dict[str, Any]:
     """A count with its share, as those may see it who may see the original."""
-    return {"count": count, "share": f"{count / records:.1%}" if records else "–"}
+    return {"count": count, "share": f"{count / total:.1%}" if total else "–"}
 
 
 def _column(name: str, step: Mapping[str, Any], found: AssessmentLike, edition: Edition) -> dict[str, Any]:
@@ -159,34 +160,40 @@ def _column(name: str, step: Mapping[str, Any], found: AssessmentLike, edition: 
     losses = found.utility["columns"][name]
     description = found.plan.description(name)
     levels = picture["levels"]
+    n_values = records - picture["missing"]["before"]
+    few = _is_few(picture, edition)
     if edition == "public":
-        n_values = records - picture["missing"]["before"]
         levels = [_published_levels(one, n_values, same=picture["same_frequencies"]) for one in levels]
     column: dict[str, Any] = {
         "name": name,
         "kind": description.kind,
         "role": description.role,
         "method": step["method"],
-        "changed": _changed(picture["changed"], records, edition),
+        "changed": _changed(picture["changed"], n_values, edition),
         "missing": picture["missing"] if edition == "internal" else _shown_missing(picture["missing"]),
         "same_frequencies": picture["same_frequencies"],
         "how_to_read": distance_sentence(description.kind, has_ontology=bool(picture["levels"])),
-        "moved": _moved(picture, step["method"], edition),
+        "moved": None if few else _moved(picture, step["method"], edition),
         "ontologies": levels,
         "statement": "" if picture["levels"] else no_levels_sentence(description.kind, step["method"]),
     }
-    column |= {key: number_shown(losses[key], edition) for key in MEASURES if key in losses}
+    column |= {key: None if few else number_shown(losses[key], edition) for key in MEASURES if key in losses}
     if edition == "internal":
         column["losses"] = {key: losses[key] for key in INSIDE if key in losses}
     return column
 
 
-def _changed(changed: int, records: int, edition: Edition) -> dict[str, Any]:
-    """How many cells are others than before; in public about which share, for counts of the evidence stay inside."""
+def _is_few(picture: Mapping[str, Any], edition: Edition) -> bool:
+    """Whether so few cells of a column moved that how far they moved would tell how many."""
+    return edition == "public" and 0 < sum(picture["moved"]) < SMALLEST_SHOWN
+
+
+def _changed(changed: int, n_values: int, edition: Edition) -> dict[str, Any]:
+    """How many cells that had a value are others; in public about which share, for counts stay inside."""
     if edition == "internal":
-        return _whole(changed, records)
-    is_open = records and shown_parts([changed, records - changed], records)[0] == changed
-    return {"count": NOT_SHOWN, "share": f"about {round(100 * changed / records)} %" if is_open else NOT_SHOWN}
+        return _whole(changed, n_values)
+    is_open = n_values and shown_parts([changed, n_values - changed], n_values)[0] == changed
+    return {"count": NOT_SHOWN, "share": f"about {round(100 * changed / n_values)} %" if is_open else NOT_SHOWN}
 
 
 def _shown_missing(missing: Mapping[str, int]) -> dict[str, int | str]:
@@ -216,7 +223,8 @@ def _published_levels(ontology: Mapping[str, Any], n_values: int, *, same: bool)
         for row in upper["rows"]
         if same and not row["is_value"]
     ]
-    level = {**upper, "rows": rows, "further": None, "change": rounded(upper["change"])}
+    few = 0 < upper["change"] * n_values < SMALLEST_SHOWN
+    level = {**upper, "rows": rows, "further": None, "change": None if few else rounded(upper["change"])}
     return {"ontology": ontology["ontology"], "levels": [level]}
 
 
@@ -230,16 +238,17 @@ def _in_percent(count: int | str, total: int, digits: int = 1) -> float | str:
 
 
 def _against_k(one: Risk, found: AssessmentLike, edition: Edition) -> dict[str, Any]:
-    """Whether a linkage is above 1/k, below it, or cannot be told from it, and 1/k where k may be shown."""
-    masking = [step for step in found.plan.steps if set(step.columns) & set(one.columns)]
-    with_k = [(k, step) for step in masking if (k := k_of(step, found.facts["records"]))]
-    if not with_k or not is_linkage(one.attack) or not one.n:
-        return {"beyond_k": None, "one_in_k": None}
-    exceeded = [pair for pair in with_k if one.low > 1 / pair[0]]
-    k, step = min(exceeded, key=lambda pair: pair[0]) if exceeded else max(with_k, key=lambda pair: pair[0])
-    beyond = "above" if exceeded else "below" if one.high < 1 / k else "equal"
-    is_shown = edition == "internal" or "k" in PUBLISHED.get(step.method.name, ())
-    return {"beyond_k": beyond, "one_in_k": 1 / k if is_shown else None}
+    """Whether a linkage is above 1/k, below it, or cannot be told from it; 1/k if k may be shown; if it is proved."""
+    beside = against_k(found.plan.steps, one, found.facts["records"], count_linkages(found.risk))
+    if beside is None:
+        return {"beyond_k": None, "one_in_k": None, "k_proved": None, "draws": None}
+    is_shown = edition == "internal" or "k" in PUBLISHED.get(beside.step.method.name, ())
+    return {
+        "beyond_k": beside.beyond,
+        "one_in_k": 1 / beside.k if is_shown else None,
+        "k_proved": beside.proved,
+        "draws": beside.draws if beside.proved and beside.beyond == "above" else None,
+    }
 
 
 def _pair(pair: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
@@ -257,13 +266,16 @@ def _pair(pair: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
     return told
 
 
-def _whole_table(table: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
+def _whole_table(found: AssessmentLike, edition: Edition) -> dict[str, Any]:
+    table, columns = found.utility["table"], found.facts["pictures"]["columns"].values()
+    hidden = ("mean_rmse",) if any(_is_few(one, edition) for one in columns) else ()
+
     def plain(value: Any) -> Any:
         if isinstance(value, float):
             return number_shown(value, edition)
         return {key: plain(one) for key, one in value.items()} if isinstance(value, dict) else value
 
-    return {key: plain(table[key]) for key in OF_THE_TABLE if key in table}
+    return {key: plain(table[key]) for key in OF_THE_TABLE if key in table and key not in hidden}
 
 
 def _classes(classes: Mapping[str, Any] | None, records: int, edition: Edition) -> dict[str, Any] | None:
@@ -285,15 +297,16 @@ def _own_point(found: AssessmentLike) -> dict[str, Any] | None:
     if not linkages or not found.facts["pictures"]["columns"]:
         return None
     worst = max(linkages, key=lambda one: one.rate)
-    at_random = {name: one["rmse_at_random"] for name, one in found.facts["pictures"]["columns"].items()}
+    at_random = AtRandom(**found.facts["pictures"]["at_random"])
     return {
         "label": OWN,
         "method": " + ".join(dict.fromkeys(step.method.name for step in found.plan.steps)),
         "risk": worst.rate,
-        "utility": kept(found.utility, at_random),
+        "utility": utility_of(found.utility, at_random, found.plan.masked)["utility"],
         "on_front": True,
         "risk_low": worst.low,
         "risk_high": worst.high,
+        "n": worst.n,
     }
 
 

@@ -24,13 +24,14 @@ LEADS = {
     "internal": "What was changed, what intruders reach, what analysts keep, and what is proved. Internal edition, for "
     "those who may see the original.",
     "public": "What was changed, what intruders reach, what analysts keep, and what is proved. Public edition: "
-    "parameters that an intruder could use are kept back, and figures are rounded.",
+    "a parameter is shown only where the method’s proof allows an intruder to know it, or where the release itself "
+    "tells it; figures are rounded.",
 }
 FOOTERS = {
     "internal": "This edition shows no cell and no seed, but numbers that an intruder could use: it must not leave the "
     "house. Counts of records with few values are hidden all the same.",
     "public": "This edition shows no cell, no seed, no count of records below 5 and none that would tell one, and no "
-    "parameter that an intruder could use beyond what the method’s proof allows.",
+    "parameter but those that the method’s proof allows an intruder to know or that the release itself tells.",
 }
 SECTIONS = (
     verdict_section,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.report.attacks import is_linkage, where_near
 from anonto.report.editions import percent
 from anonto.report.map_chart import risk_utility_chart
-from anonto.report.map_points import OWN
+from anonto.report.map_points import OWN, drawn_risk
 from anonto.report.markup import chart, code_names, notes, section, table
 from anonto.report.plots import linkage_chart, shown_interval
 from anonto.report.sections import proof_mark
@@ -169,16 +169,25 @@ def map_section(data: Data) -> str:
     own = next((one for one in points if one["label"] == OWN), None)
     methods = [one["method"] for one in points if one["method"] != "none"] or ["none"]
     drawn = [
-        {**one, "method": methods[0] if one["method"] == "none" else one["method"], "chosen": one is own}
+        {
+            **{key: value for key, value in one.items() if one["risk"] is not None or not key.startswith("risk_")},
+            "risk": place,
+            "method": methods[0] if one["method"] == "none" else one["method"],
+            "chosen": one is own,
+        }
         for one in points
+        if (place := drawn_risk(one)) is not None
     ]
     title = "Risk and utility of this release and of others" if data["map"]["from_sweep"] else "Risk and utility"
     rows = [
-        [escape(one["label"]), escape(one["method"]), percent(one["risk"]), f"{one['utility']:.2f}"]
-        for one in sorted(points, key=lambda one: one["risk"])
+        [escape(one["label"]), escape(one["method"]), escape(one["shown"]), f"{one['utility']:.2f}"]
+        for one in sorted(points, key=lambda one: drawn_risk(one) or 0.0)
     ]
     numbers = table(f"{title}.", ["Plan", "Method", "Risk", "Utility"], rows)
-    told = f"The ring marks this release: risk {percent(own['risk'])}, utility {own['utility']:.2f}. " if own else ""
+    told = ""
+    if own is not None:
+        told = "The ring marks this release" if drawn_risk(own) is not None else "This release is not drawn"
+        told += f": risk {own['shown']}, utility {own['utility']:.2f}. "
     more = (
         "Plans of a sweep are beside it; on the staircase are those that no other beats."
         if data["map"]["from_sweep"]
@@ -186,9 +195,9 @@ def map_section(data: Data) -> str:
     )
     intro = (
         "<p>To the left an intruder reaches little, at the top an analyst loses little. <strong>Risk</strong> is the "
-        "rate of the worst linkage. <strong>Utility</strong> is 1 less the mean of four losses: how far cells moved "
-        "against dealing them out at random, how far frequencies moved, how much of the dependence between columns is "
-        "lost, and how well a model tells the two tables apart.</p>\n"
+        "rate of the worst linkage. <strong>Utility</strong> is 1 less the mean of four losses: how far cells moved, "
+        "and how much the dependence between columns changed, each against swapping at random; how far frequencies "
+        "moved; and how well a model tells the two tables apart. A loss that cannot be measured is left out.</p>\n"
     )
     # The ring is drawn for a plan that is recommended; here it only says where this release is.
     svg = risk_utility_chart(drawn, title=title).replace(" (recommended)", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.report.attacks import ALL_ATTACKS
+from anonto.report.attacks import ALL_ATTACKS, is_linkage
 from anonto.report.verdict import names
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ WHY_NOT_TRIED = {
 
 def limits(data: Data) -> list[str]:
     """Sentences about what was not looked at."""
-    return [*_attacks(data), *_samples(data), *_knowledge(data), *_checks(data), *_publication(data)]
+    return [*_attacks(data), *_samples(data), *_against_k(data), *_knowledge(data), *_checks(data), *_publication(data)]
 
 
 def _attacks(data: Data) -> list[str]:
@@ -41,6 +41,17 @@ def _samples(data: Data) -> list[str]:
     return [
         f"Of {records:,} records a sample chosen at random was attacked by {names(parts)}; intervals are of 95 % "
         "(Wilson) and say how far a rate may be off by that choice."
+    ]
+
+
+def _against_k(data: Data) -> list[str]:
+    compared = [one for one in data["attacks"] if one["beyond_k"] is not None]
+    linkages = sum(is_linkage(one["attack"]) and one["n"] > 0 for one in data["attacks"])
+    if not compared or linkages < 2:
+        return []
+    return [
+        f"A rate is called above 1/k, or below it, only where a wider interval is, one that holds with 95 % for all "
+        f"{linkages} linkages together (Bonferroni): the highest of several is partly luck."
     ]
 
 
@@ -63,7 +74,7 @@ def _checks(data: Data) -> list[str]:
         ]
     return [
         "No private record was given: that this plan made the release, that the seed is long enough to be secret, and "
-        "what depends on both, was not checked."
+        "what depends on both, is taken as given and was not checked by this assessment."
     ]
 
 

@@ -36,7 +36,7 @@ def risk_utility_chart(
     Args:
         points: For each plan ``label``, ``method``, ``risk`` and ``utility`` (both from 0 to 1) and ``on_front``, and
             where they are known ``risk_low``, ``risk_high``, ``utility_low`` and ``utility_high``; ``chosen`` marks
-            the plan that is recommended.
+            the plan that is recommended, and ``shown`` is what is written in place of the risk.
         pareto: Whether the plans on the front are numbered, joined and listed.
         max_risk: The most risk that is allowed; what lies beyond is shaded.
         title: What the chart shows, for those who do not see it; must differ between the charts of a page.
@@ -221,7 +221,7 @@ def _key(listed: Sequence[Point], n_front: int, top: float) -> Iterator[str]:
             f"{_text(LEFT - 22, y + 3.5, str(place + 1), size=9.5, anchor='middle', fill='var(--ground)', bold=True)}"
         )
         yield _text(LEFT - 8, y + 4, _shortened(one["label"]), size=11.5, bold=bool(one.get("chosen")))
-        numbers = f"risk {_percent(one['risk'])}, utility {one['utility']:.2f}"
+        numbers = f"risk {_risk(one)}, utility {one['utility']:.2f}"
         yield _text(WIDTH - RIGHT, y + 4, numbers, size=11.5, anchor="end")
     if n_front > len(listed):
         y = top + KEY_ROW * (len(listed) + 0.5)
@@ -229,12 +229,15 @@ def _key(listed: Sequence[Point], n_front: int, top: float) -> Iterator[str]:
 
 
 def _told(point: Point) -> str:
-    told = f"{point['label']}: risk {_percent(point['risk'])}, utility {point['utility']:.3f}"
+    told = f"{point['label']}: risk {_risk(point)}, utility {point['utility']:.3f}"
     return escape(f"{told} (recommended)" if point.get("chosen") else told)
 
 
-def _percent(risk: float) -> str:
-    return f"{100 * risk:.2f} %" if risk < 0.01 else f"{100 * risk:.1f} %"
+def _risk(point: Point) -> str:
+    """The risk as a text: the one that is given, for where the number is only a bound."""
+    if "shown" in point:
+        return str(point["shown"])
+    return f"{100 * point['risk']:.2f} %" if point["risk"] < 0.01 else f"{100 * point['risk']:.1f} %"
 
 
 def _shortened(label: str) -> str:

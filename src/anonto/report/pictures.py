@@ -5,6 +5,7 @@ Everything is counted once while the two tables are at hand; afterwards no cell 
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from anonto.report.levels import levels_between
 from anonto.table.attributes import NominalAttribute
 from anonto.table.records import distinct_rows
+from anonto.utility.score import lost_at_random
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +46,7 @@ def pictures_of(
         "unchanged_records": [_unchanged_records([columns[name] for name in step]) for step in steps],
         "classes": {"columns": list(known), **_classes(classes)} if classes else None,
         "ontologies": _ontologies(columns),
+        "at_random": asdict(lost_at_random(columns, [name for step in steps for name in step])),
     }
 
 
@@ -73,16 +76,13 @@ def _column(column: ComparedColumn) -> dict[str, Any]:
     )
     moved = column.original != column.masked
     distances = _distances(column, column.original[moved], column.masked[moved])
-    dealt = column.original[np.random.default_rng(0).permutation(column.original.size)]
-    at_random = _distances(column, column.original, dealt)
     # A bin has its upper end: a cell that moved by 0.05 exactly is in the first.
     bins = np.clip(np.ceil(distances * MOVED_BINS - 1e-9).astype(np.int64) - 1, 0, MOVED_BINS - 1)
     return {
-        "changed": int(np.count_nonzero(moved)),
+        "changed": int(np.count_nonzero(moved & (column.original >= 0))),
         "missing": {"before": _n_missing(column.original), "after": _n_missing(column.masked)},
         "moved": np.bincount(bins, minlength=MOVED_BINS).tolist(),
         "median_moved": float(np.median(distances)) if distances.size else 0.0,
-        "rmse_at_random": float(np.sqrt(np.mean(at_random**2))) if at_random.size else 0.0,
         "same_frequencies": bool(np.array_equal(before, after)),
         "levels": levels_between(column.attribute, before, after),
     }

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from anonto.report.chart import frequency_chart
+from anonto.report.counts import NOT_SHOWN
 from anonto.report.markup import chart, code_names, count, notes, part, section, table
 from anonto.report.plots import MOST_COLUMNS, heat_map, moved_chart
 from anonto.report.sections import distance_readings
@@ -22,10 +23,11 @@ MEASURES = {
     "il1s": "Relative loss",
 }
 COLUMN_NOTES = (
-    "<strong>Changed</strong>: cells that are not what they were; one without a value, or with one that has no "
-    "concept, counts as missing. <strong>Distance moved</strong>: how far the cells moved, as a root mean square; 0 is "
-    "nowhere, and a cell that gets a value, or loses it, moved by 1. <strong>Frequencies</strong>: Hellinger’s "
-    "distance between how often the values occur before and after; 0 is the same, 1 is nothing in common. "
+    "<strong>Changed</strong>: of the cells that had a value, those that are not what they were; one with a value that "
+    "has no concept counts as missing. <strong>Distance moved</strong>: how far the cells moved, as a root mean "
+    "square; 0 is nowhere, and a cell that gets a value, or loses it, moved by 1. "
+    "<strong>Frequencies</strong>: Hellinger’s distance between how often the values occur before and after; 0 is the "
+    "same, 1 is nothing in common. "
     "<strong>Mean</strong>: how far the mean moved; for values of an ontology, the concept in the middle. "
     "<strong>Relative loss</strong>: the mean distance in units of the column’s own spread.",
 )
@@ -42,7 +44,7 @@ def losses_section(data: Data) -> str:
             f"<code>{escape(column['name'])}</code>",
             _changed(column["changed"]),
             *(count(column["missing"][when]) for when in ("before", "after")),
-            *(f"{column[key]:.3f}" if key in column else "–" for key in present),
+            *(_measure(column, key) for key in present),
         ]
         for column in data["columns"]
     ]
@@ -52,6 +54,12 @@ def losses_section(data: Data) -> str:
         "What became of the columns",
         f"{told}{notes([*COLUMN_NOTES, *distance_readings(data)])}{_moved(data)}{_whole_table(data['whole_table'])}",
     )
+
+
+def _measure(column: Data, key: str) -> str:
+    if key not in column:
+        return "–"
+    return NOT_SHOWN if column[key] is None else f"{column[key]:.3f}"
 
 
 def _changed(changed: Data) -> str:
@@ -64,8 +72,10 @@ def _moved(data: Data) -> str:
     told = [column for column in data["columns"] if column["moved"] is not None]
     tiles = [_moved_tile(column) for column in told if _has_moved(column["moved"])]
     stayed = [column["name"] for column in told if not _has_moved(column["moved"])]
-    kept_back = [column["name"] for column in data["columns"] if column["moved"] is None]
+    few = [column["name"] for column in data["columns"] if column["rmse"] is None]
+    kept_back = [column["name"] for column in data["columns"] if column["moved"] is None and column["name"] not in few]
     said = f"<p>No cell became another value in {code_names(stayed)}.</p>\n" if stayed else ""
+    said += f"<p>Not published of {code_names(few)}: the cells that moved are few.</p>\n" if few else ""
     said += f"<p>Not published of {code_names(kept_back)}: it would tell a width.</p>\n" if kept_back else ""
     drawn = f'<div class="tiles">\n{"".join(tiles)}</div>\n' if tiles else ""
     return f"<h3>How far cells moved</h3>\n{drawn}{said}"

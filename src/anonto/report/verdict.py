@@ -9,6 +9,7 @@ from anonto.report.attacks import is_linkage
 from anonto.report.counts import SMALLEST_SHOWN
 from anonto.report.editions import percent
 from anonto.report.words import guarantee_name
+from anonto.risk.findings import OF_A_PROOF, of_a_proof
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,8 @@ DOES = {
     "likelihood-linkage": "takes the most probable record",
     "composition": "compares two releases",
 }
+ALLOWED = ", the most that the method’s proof allows"
+WITHOUT_A_BOUND = ", so k does not bound the risk here"
 
 
 def verdict(data: Data) -> dict[str, str]:
@@ -84,7 +87,9 @@ def _against_k(row: Data) -> str:
     if limit is None:
         return ", and the rate is above 1 in k (k is not published)" if beyond == "above" else ""
     words = {"above": "is above", "below": "is below", "equal": "cannot be told from"}
-    more = ", so k does not bound the risk here" if beyond == "above" else ""
+    more = ""
+    if beyond == "above":
+        more = f"{ALLOWED}. {of_a_proof(row['draws'])}" if row["k_proved"] else WITHOUT_A_BOUND
     return f", and the rate {words[beyond]} 1/k = {100 * limit:.3g} %{more}"
 
 
@@ -114,6 +119,10 @@ def _frequencies(columns: Sequence[Data]) -> str:
     moved = [one for one in columns if not one["same_frequencies"]]
     if not moved:
         return "the exact frequency of every value of the masked columns"
+    told = [one for one in moved if one["hellinger"] is not None]
+    if len(told) < len(moved):
+        few = names(one["name"] for one in moved if one["hellinger"] is None)
+        return f"frequencies that moved so little in {few} that it is not shown how far"
     worst = max(moved, key=lambda one: one["hellinger"])
     how = f"moved by a Hellinger distance of {worst['hellinger']:.2f} at most ({worst['name']})"
     if len(moved) == len(columns):
@@ -153,7 +162,7 @@ def _proved(data: Data) -> str:
     if not proved:
         return f"Nothing is proved of this release ({methods}), so the rates measured here are all that is known"
     kinds = listed(dict.fromkeys(guarantee_name(one["guarantee"]) for one in proved))
-    unchecked = "" if data["checked"] else " and if the release was made by this plan, which was not checked"
+    unchecked = "" if data["checked"] else " and if this plan made the release, which is taken as given here"
     two = any(one["attack"] == "composition" for one in data["attacks"])
     twice = ", which are those of a single release, while there are two" if two else ""
     said = f"Proved is {kinds}, on the conditions below{twice}{unchecked}"
@@ -166,8 +175,10 @@ def _next(data: Data) -> str:
 
 
 def _for_readers(data: Data) -> str:
+    if _only_of_proofs(data):
+        return "that an attack linked more than the proved 1 in k can be chance, or a condition that does not hold"
     if data["findings"]:
-        return "that an attack surely links more than 1 in k is a known weakness of this release"
+        return "that an attack links more than 1 in k is a known weakness of this release"
     unmasked = _unmasked(data)
     if unmasked:
         return f"{names(unmasked)} could help to identify a person too, and left as they were"
@@ -176,12 +187,22 @@ def _for_readers(data: Data) -> str:
     return "a cleverer intruder may reach more"
 
 
+def _only_of_proofs(data: Data) -> bool:
+    """Whether all that was found is that a rate lies above a bound which is proved."""
+    return bool(data["findings"]) and all(OF_A_PROOF in one for one in data["findings"])
+
+
 def _unmasked(data: Data) -> list[str]:
     return [one["name"] for one in data["table"]["released_as_is"] if one["role"] == "quasi-identifier"]
 
 
 def _for_owners(data: Data) -> str:
     unmasked = _unmasked(data)
+    if _only_of_proofs(data):
+        return (
+            "do not release it as it is: see whether these conditions hold, mask the table again with a new seed and "
+            "assess that; chance alone hardly does so twice"
+        )
     if data["findings"]:
         return (
             "do not release it as it is: take a larger k, or a method with a proof over all these columns, and assess "
@@ -207,9 +228,10 @@ def public_findings(attacks: Sequence[Data]) -> list[str]:
         if one["beyond_k"] != "above" or not is_linkage(one["attack"]):
             continue
         than = "1 in k (k is not published)" if one["one_in_k"] is None else f"1/k = {100 * one['one_in_k']:.3g} %"
+        proof = f"{ALLOWED}. {of_a_proof(one['draws'])}" if one["k_proved"] else ""
         found.append(
             f"Knowing {names(one['columns'])}, {one['attack']} links {one['shown']} of the persons{_interval(one)}: "
-            f"more than {than}."
+            f"more than {than}{proof}."
         )
     return found
 

@@ -1,17 +1,31 @@
-"""What the attacks found, in plain sentences: first of all, links that go beyond what k suggests."""
+"""What the attacks found, in plain sentences: first of all, links that go beyond what k suggests.
+
+Several linkages are held against 1/k, and the highest of them draws the eye. So a rate is above 1/k only where the
+interval that holds for all of them together is. A proof of 1/k is about chance: one release may lie above it, and a
+single one shows no more than that a condition of the proof does not hold, or how rare such a draw is.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from anonto.errors import listed
+from anonto.methods.guarantee import Setting
 from anonto.methods.parameters import k_for
+from anonto.risk.rate import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonto.methods.registry import Method
     from anonto.risk.rate import Risk
+
+OF_A_PROOF = "One of its conditions does not hold here, or chance did what it does in"
+"""What a sentence says that is about a proved bound."""
+MOST_DRAWS = 1_000_000
 
 
 class Masking(Protocol):
@@ -28,28 +42,109 @@ class Masking(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class AgainstK:
+    """A linkage beside the 1/k of a step."""
+
+    k: int
+    step: Masking
+    low: float
+    """The interval that holds for all linkages together."""
+    high: float
+    draws: int
+    """Where the rate is above 1/k: were that the truth, one release in about so many would have a linkage as high."""
+    proved: bool
+    """Whether 1/k is proved against somebody who knows these columns of one release and nothing else."""
+
+    @property
+    def beyond(self) -> Literal["above", "below", "equal"]:
+        """Where the rate is; equal if it cannot be told from 1/k."""
+        if self.low > 1 / self.k:
+            return "above"
+        return "below" if self.high < 1 / self.k else "equal"
+
+
 def findings_of(steps: Sequence[Masking], risk: Sequence[Risk], n_records: int) -> tuple[str, ...]:
-    """One sentence for each linkage that surely links more persons than 1 in k, and for each proof of a link."""
-    worst: dict[tuple[str, tuple[str, ...]], Risk] = {}
+    """One sentence for each linkage that links more persons than 1 in k, and for each proof of a link."""
+    n_linkages = count_linkages(risk)
+    worst: dict[tuple[str, tuple[str, ...]], tuple[Risk, AgainstK]] = {}
     for one in risk:
-        key = (one.attack, one.columns)
-        if is_linkage(one) and (key not in worst or one.low > worst[key].low):
-            worst[key] = one
-    sentences = [_beyond_k(steps, one, n_records) for one in worst.values()]
-    return tuple(sentence for sentence in (*sentences, *map(_proven, risk)) if sentence)
+        key, found = (one.attack, one.columns), against_k(steps, one, n_records, n_linkages)
+        if found and found.beyond == "above" and (key not in worst or found.low > worst[key][1].low):
+            worst[key] = one, found
+    sentences = [_beyond_k(*pair) for pair in worst.values()]
+    return (*sentences, *filter(None, map(_proven, risk)))
 
 
-def _beyond_k(steps: Sequence[Masking], linkage: Risk, n_records: int) -> str | None:
-    """A sentence if the lower end of the interval is above 1/k of a step that masks a known column."""
-    masking = [step for step in steps if set(step.columns) & set(linkage.columns)]
-    exceeded = [(k, step) for step in masking if (k := k_of(step, n_records)) and linkage.low > 1 / k]
-    if not exceeded:
+def count_linkages(risk: Sequence[Risk]) -> int:
+    """How many linkages are held against 1/k together."""
+    return sum(is_linkage(one) and one.n > 0 for one in risk)
+
+
+def against_k(steps: Sequence[Masking], linkage: Risk, n_records: int, n_linkages: int) -> AgainstK | None:
+    """A linkage beside the k of a step that masks a known column; None where no such step has one.
+
+    Of several, it is the least k that is exceeded, or else the largest.
+
+    Args:
+        steps: Of the plan.
+        linkage: What was reached; None also for an attack that links nobody.
+        n_records: For a k that is a share of the records.
+        n_linkages: How many linkages are compared.
+    """
+    if not is_linkage(linkage) or not linkage.n:
         return None
-    k, step = min(exceeded, key=lambda pair: pair[0])
+    low, high = wilson_interval(linkage.rate * linkage.n, linkage.n, n_linkages)
+    found = [
+        AgainstK(k, step, low, high, _draws(linkage, k, n_linkages), _is_proved(step, linkage))
+        for step in steps
+        if set(step.columns) & set(linkage.columns) and (k := k_of(step, n_records))
+    ]
+    exceeded = [one for one in found if one.beyond == "above"]
+    if exceeded:
+        return min(exceeded, key=lambda one: one.k)
+    return max(found, key=lambda one: one.k, default=None)
+
+
+def _draws(linkage: Risk, k: int, n_linkages: int) -> int:
+    """One over the chance that one of the linkages reaches as much by luck, to one digit, rounded down.
+
+    It is the chance that belongs to Wilson's interval, times the number of linkages.
+    """
+    spread = math.sqrt((1 / k) * (1 - 1 / k) / linkage.n)
+    if not spread or linkage.rate <= 1 / k:
+        return 1
+    chance = n_linkages * NormalDist().cdf((1 / k - linkage.rate) / spread)
+    most = MOST_DRAWS if chance * MOST_DRAWS <= 1 else max(1, math.floor(1 / chance))
+    digit: int = 10 ** (len(str(most)) - 1)
+    return most // digit * digit
+
+
+def of_a_proof(draws: int) -> str:
+    """What a rate above a proved bound shows."""
+    return f"{OF_A_PROOF} {'fewer than' if draws >= MOST_DRAWS else 'about'} 1 of {draws:,} releases"
+
+
+def _is_proved(step: Masking, linkage: Risk) -> bool:
+    """Whether a step's proof is about somebody who knows these columns: all of them are in it, of one release."""
+    outside = tuple(name for name in linkage.columns if name not in step.columns)
+    promise = step.method.guarantee(Setting(left_out=outside))
+    return promise.proved and promise.k is not None and linkage.attack != "composition"
+
+
+def _beyond_k(linkage: Risk, found: AgainstK) -> str:
+    known = listed([repr(name) for name in linkage.columns])
+    links = f"Knowing {known}, {linkage.attack} links {_percent(linkage.rate)} of persons"
+    k, method = found.k, found.step.method.name
+    if found.proved:
+        return (
+            f"{links} ({_percent(found.low)} to {_percent(found.high)}, an interval for all linkages together), more "
+            f"than the 1 in {k:,} that the proof of {method} allows with k = {k:,}. "
+            f"{of_a_proof(found.draws)}."
+        )
     return (
-        f"Knowing {listed([repr(name) for name in linkage.columns])}, {linkage.attack} links "
-        f"{_percent(linkage.rate)} of persons ({_percent(linkage.low)} to {_percent(linkage.high)}), "
-        f"more than the 1 in {k:,} that k = {k:,} of {step.method.name} suggests."
+        f"{links} ({_percent(linkage.low)} to {_percent(linkage.high)}), "
+        f"more than the 1 in {k:,} that k = {k:,} of {method} suggests."
     )
 
 

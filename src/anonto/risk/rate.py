@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,15 +51,22 @@ class Risk:
         return {**plain, **self.details}
 
 
-def wilson_interval(hits: float, n: int) -> tuple[float, float]:
+def wilson_interval(hits: float, n: int, among: int = 1) -> tuple[float, float]:
     """Wilson's 95 % interval of a rate; hits may be fractions, as of ties.
+
+    Args:
+        hits: How many were met.
+        n: Of how many.
+        among: Of how many rates the intervals shall hold all together with 95 %: each misses with 5 % divided by them
+            (Bonferroni).
 
     Reference: Wilson, Journal of the American Statistical Association 22 (1927).
     """
     if n == 0:
         return 0.0, 1.0
     rate = hits / n
-    square = Z_95**2
+    z = Z_95 if among <= 1 else NormalDist().inv_cdf(1 - 0.025 / among)
+    square = z**2
     centre = (rate + square / (2 * n)) / (1 + square / n)
-    half = Z_95 / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
+    half = z / (1 + square / n) * math.sqrt(rate * (1 - rate) / n + square / (4 * n * n))
     return max(0.0, min(rate, centre - half)), min(1.0, max(rate, centre + half))

@@ -19,9 +19,9 @@ from anonto.errors import ParameterError
 from anonto.methods.registry import parameters_of
 from anonto.sweeping.choice import Choice, choose
 from anonto.sweeping.grid import label_of
-from anonto.sweeping.score import LOSSES
 from anonto.sweeping.unit import steps_as_data
 from anonto.table.beside import written_beside
+from anonto.utility.score import LOSSES
 
 if TYPE_CHECKING:
     import os

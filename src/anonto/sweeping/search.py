@@ -17,8 +17,7 @@ from anonto.plan import Plan, plan_of
 from anonto.sweeping.grid import Skipped, label_of, masked_columns, plans_to_try
 from anonto.sweeping.journal import Journal
 from anonto.sweeping.points import Point, Sweep, require_risk
-from anonto.sweeping.score import lost_at_random
-from anonto.sweeping.unit import Job, Unit, steps_as_data
+from anonto.sweeping.unit import Job, Unit, at_random_of, steps_as_data
 from anonto.sweeping.whole import WholeTable
 from anonto.sweeping.workers import results
 from anonto.table.door import Door
@@ -90,7 +89,7 @@ def sweep(
     opened = _opened(chosen, frame.columns, open_once)
     released = [name for name in door.names if chosen.description(name).role != "identifier"]
     is_whole = len(frame.columns) == len(released)
-    job = Job(frame, opened, lost_at_random(frame, opened, columns, open_once), is_whole)
+    job = Job(frame, opened, at_random_of(frame, opened, columns, open_once), is_whole)
     plans, skipped = plans_to_try(chosen, grid, frame.height)
     marks = _marks(frame, n_records, opened)
     units = [

@@ -7,23 +7,25 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonto.assessment import assess
+from anonto.assessment import measured
 from anonto.errors import InputError
-from anonto.plan import Plan
+from anonto.methods.registry import method_of
+from anonto.plan import Plan, Step
 from anonto.risk.findings import is_linkage
 from anonto.run import mask
-from anonto.sweeping.score import utility_of
+from anonto.table.comparison import compared_column
 from anonto.table.series import as_text_series
+from anonto.utility.score import lost_at_random, utility_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import polars as pl
 
-    from anonto.plan import Step
     from anonto.release import Release
     from anonto.risk.rate import Risk
-    from anonto.sweeping.score import AtRandom
+    from anonto.table.prepare import Opener
+    from anonto.utility.score import AtRandom
 
 THE_TABLE_ITSELF = (
     "The records would leave as they are, only in other rows, and no column stays behind to hide them from: the "
@@ -31,6 +33,10 @@ THE_TABLE_ITSELF = (
 )
 DIGITS = 9
 """Numbers are kept to so many digits: how many threads a library adds with must not show."""
+
+
+NO_SECRET = 1 << 127
+"""The seed of a table that is thrown away."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +49,21 @@ class Job:
     at_random: AtRandom
     is_whole: bool
     """Whether the release would have no other columns than these."""
+
+
+def at_random_of(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_once: Opener) -> AtRandom:
+    """What swapping at random loses of the records that stay; what masking refuses is refused here."""
+    step = Step(method_of("random-swap", {}), masked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = mask(frame, Plan(plan.columns, (step,)), seed=NO_SECRET).rows
+    before = frame if rows is None else frame[rows]
+    columns = {
+        name: compared_column(name, before[name], before[name], plan.description(name), open_once)
+        for name in frame.columns
+        if name in masked or plan.description(name).role != "other"
+    }
+    return lost_at_random(columns, masked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +86,7 @@ def done(job: Job, unit: Unit) -> dict[str, Any]:
             return {"skipped": str(error)}
         if job.is_whole and _holds_the_same_records(job.frame, release):
             return {"skipped": THE_TABLE_ITSELF}
-        found = assess(job.frame, release.table, plan, same_order=True)
+        found = measured(job.frame, release.table, plan)
     linkages = [one for one in found.risk if is_linkage(one)]
     worst = max(linkages, key=lambda one: (one.rate, one.high), default=None)
     result = {

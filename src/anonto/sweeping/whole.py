@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.sweeping.journal import Journal
 from anonto.sweeping.points import Point
-from anonto.sweeping.score import lost_at_random
-from anonto.sweeping.unit import Job, Unit, done, steps_as_data
+from anonto.sweeping.unit import Job, Unit, at_random_of, done, steps_as_data
 
 if TYPE_CHECKING:
     import os
@@ -92,6 +91,6 @@ class WholeTable:
 
     def _whole_job(self) -> Job:
         if self._job is None:
-            at_random = lost_at_random(self._frame, self._plan, self._columns, self._open_once)
+            at_random = at_random_of(self._frame, self._plan, self._columns, self._open_once)
             self._job = Job(self._frame, self._plan, at_random, self._is_whole)
         return self._job

@@ -14,7 +14,7 @@ from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,17 +28,21 @@ MOST_ROWS_OF_LARGE = 2_000
 """With a column of more values than this allows, dependence is measured on so many rows."""
 
 
-def pair_losses(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> list[dict[str, Any]]:
+def pair_losses(
+    columns: Sequence[ComparedColumn], rng: np.random.Generator, about: Collection[str] | None = None
+) -> list[dict[str, Any]]:
     """For each pair of columns its distance correlation before and after, and what else applies to its kinds.
 
     Args:
         columns: All columns that have distances.
         rng: For the rows on which columns of very many values are measured.
+        about: Names of columns; pairs without any of them are left out.
     """
     n_rows = columns[0].original.size if columns else 0
     sample = np.sort(rng.choice(n_rows, min(MOST_ROWS_OF_LARGE, n_rows), replace=False)) if n_rows else np.empty(0, int)
     tables = {column.name: column.attribute.distances() for column in columns if column.n_values <= MOST_VALUES}
-    return [_losses(a, b, tables, sample) for a, b in combinations(columns, 2)]
+    pairs = [(a, b) for a, b in combinations(columns, 2) if about is None or a.name in about or b.name in about]
+    return [_losses(a, b, tables, sample) for a, b in pairs]
 
 
 def _losses(

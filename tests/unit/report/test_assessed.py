@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,18 @@ from anonto.errors import MapPointsError
 from anonto.methods.registry import METHODS
 from anonto.report.assessed import TELL_THE_WIDTH, assessed_data
 from anonto.report.assessed_page import assessed_html
+from anonto.report.attacks import is_linkage
 from anonto.report.counts import SMALLEST_SHOWN
 from anonto.report.editions import EDITIONS, PUBLISHED
+from anonto.risk.findings import OF_A_PROOF, findings_of
+from anonto.risk.rate import wilson_interval
+from anonto.sweeping.unit import at_random_of
+from anonto.table.prepare import opener
+from anonto.utility.score import utility_of
 
 if TYPE_CHECKING:
     from anonto.assessment import Assessment
+    from anonto.risk.rate import Risk
 
     Written = dict[tuple[str, str], tuple[dict[str, Any], str]]
 
@@ -327,12 +334,52 @@ def escaped(text: str) -> str:
     return html.escape(text)
 
 
-def test_the_rate_of_the_worst_is_compared_by_its_interval(assessed: dict[str, Assessment]) -> None:
+def test_rates_are_compared_by_intervals_that_hold_for_all_linkages_together(assessed: dict[str, Assessment]) -> None:
     for found in assessed.values():
-        for row, one in zip(assessed_data(found)["attacks"], found.risk, strict=True):
+        data = assessed_data(found)
+        n_linkages = sum(is_linkage(one.attack) for one in found.risk)
+        for row, one in zip(data["attacks"], found.risk, strict=True):
             if row["beyond_k"] is not None:
-                expected = "above" if one.low > row["one_in_k"] else "below" if one.high < row["one_in_k"] else "equal"
+                low, high = wilson_interval(one.rate * one.n, one.n, n_linkages)
+                assert low < one.low
+                expected = "above" if low > row["one_in_k"] else "below" if high < row["one_in_k"] else "equal"
                 assert row["beyond_k"] == expected
+        compared = any(row["beyond_k"] is not None for row in data["attacks"])
+        assert compared == any("Bonferroni" in sentence for sentence in data["limits"])
+
+
+def with_rate(found: Assessment, rate: float) -> Assessment:
+    """The same with another rate of the linkages."""
+    return replace(found, risk=tuple(_with_rate(one, rate) if is_linkage(one.attack) else one for one in found.risk))
+
+
+def _with_rate(one: Risk, rate: float) -> Risk:
+    low, high = wilson_interval(rate * one.n, one.n)
+    return replace(one, rate=rate, low=low, high=high)
+
+
+def test_a_draw_above_a_proved_bound_is_not_called_its_failure(assessed: dict[str, Assessment]) -> None:
+    found = assessed["group-swap"]
+    lucky = with_rate(found, 0.19)
+    assert lucky.risk[0].low > 1 / 7
+    assert not findings_of(found.plan.steps, lucky.risk, 300)  # type: ignore[union-attr]
+    for edition in EDITIONS:
+        told = assessed_data(lucky, edition)
+        assert told["findings"] == []
+        assert "cannot be told from 1/k" in told["verdict"]["risk"]
+    high = with_rate(found, 0.24)
+    high = replace(high, findings=findings_of(found.plan.steps, high.risk, 300))  # type: ignore[union-attr]
+    assert high.findings
+    for edition in EDITIONS:
+        told = assessed_data(high, edition)
+        page = assessed_html(told)
+        assert told["findings"]
+        assert all(OF_A_PROOF in one for one in (*told["findings"], told["verdict"]["risk"]))
+        assert "surely" not in page
+        assert "does not bound" not in page
+        assert "known weakness" not in page
+    assert "with a new seed" in assessed_data(high)["verdict"]["guarantee"]
+    assert "can be chance" in assessed_data(high, "public")["verdict"]["guarantee"]
 
 
 def test_a_second_release_is_said_to_break_the_condition_of_one(table: pl.DataFrame) -> None:
@@ -374,6 +421,16 @@ def test_without_the_private_record_the_report_says_that_nothing_was_checked(tab
     assert any("No private record was given" in sentence for sentence in data["limits"])
 
 
+def test_the_public_edition_says_only_what_is_so_of_parameters_and_of_the_plan(table: pl.DataFrame) -> None:
+    plan = plan_of("group-swap")
+    data = assessed_data(anonto.assess(table, anonto.mask(table, plan, seed=SEED).table, plan), "public")
+    page = assessed_html(data)
+    assert "k = 7" in page
+    assert "parameters that an intruder could use are kept back" not in page
+    assert "allows an intruder to know" in page
+    assert "taken as given" in data["verdict"]["guarantee"]
+
+
 def test_a_quasi_identifier_outside_the_step_breaks_the_proof_also_without_the_record(table: pl.DataFrame) -> None:
     plan = plan_of("group-swap")
     plan["steps"][0]["columns"] = ["illness", "age"]
@@ -395,6 +452,63 @@ def test_without_a_sweep_the_map_has_this_release_and_the_table_unmasked(assesse
     assert 0 < own["utility"] < 1
     assert unmasked["utility"] == 1
     assert own["risk"] < unmasked["risk"] <= 1
+
+
+def test_the_utility_is_that_of_a_sweep(assessed: dict[str, Assessment], table: pl.DataFrame) -> None:
+    for method in ("group-swap", "semantic-noise-joint"):
+        found = assessed[method]
+        plan = anonto.Plan.from_dict(plan_of(method))
+        stays = {name: one for name, one in plan.columns.items() if one.role != "identifier"}
+        at_random = at_random_of(table.drop("person"), anonto.Plan(stays, plan.steps), plan.masked, opener(plan.folder))
+        swept = utility_of(found.utility, at_random, plan.masked)["utility"]
+        assert assessed_data(found)["map"]["points"][0]["utility"] == pytest.approx(swept, abs=1e-9)
+
+
+def test_changed_is_of_the_cells_that_had_a_value(table: pl.DataFrame) -> None:
+    holes = table.with_columns(illness=pl.when(pl.int_range(300) % 2 == 0).then("illness"))
+    plan = plan_of("group-swap")
+    release = anonto.mask(holes, plan, seed=SEED)
+    step = release.evidence["steps"][0]
+    n_values = 300 - step["missing"]["illness"]
+    column = assessed_data(anonto.assess(holes, release.table, plan))["columns"][0]
+    assert column["changed"]["count"] == n_values - step["unchanged"]["illness"]
+    assert column["changed"]["share"] == f"{1 - step['unchanged']['illness'] / n_values:.1%}"
+
+
+def test_a_risk_of_few_persons_is_hidden_on_the_map_too(assessed: dict[str, Assessment]) -> None:
+    found = assessed["random-swap"]
+    few = with_rate(found, 3 / 300)
+    swept = [{"label": "a", "method": "rank-swap", "risk": 4 / 300, "utility": 0.9, "on_front": True}]
+    for sweep in (None, swept):
+        data = assessed_data(few, "public", sweep)
+        own = next(one for one in data["map"]["points"] if one["label"] == "this release")
+        assert (own["risk"], own["shown"], own["risk_high"]) == (None, "less than 1.7 %", 5 / 300)
+        assert all(one["risk"] != round(4 / 300, 3) for one in data["map"]["points"])
+        page = assessed_html(data).replace("\N{NO-BREAK SPACE}", " ")
+        shown = page[page.index('<h2 id="map">') : page.index('<h2 id="losses">')]
+        assert "risk less than 1.7 %" in shown
+        assert not re.search(r"risk 1\.[03] %|>1\.[03]0? %<", shown)
+    assert assessed_data(few)["map"]["points"][0]["risk"] == 3 / 300
+    most = with_rate(found, 298 / 300)
+    assert assessed_data(most, "public")["map"]["points"][0]["risk_low"] == 1 - 5 / 300
+    assert "risk more than 98.3 %" in assessed_html(assessed_data(most, "public")).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_how_far_few_cells_moved_is_not_published(
+    table: pl.DataFrame, validator: jsonschema.Draft202012Validator
+) -> None:
+    plan = plan_of("microaggregate")
+    kept = table.drop_nulls().drop("person")
+    moved = kept.with_columns(age=pl.when(pl.int_range(kept.height) < 3).then(79).otherwise("age"))
+    found = anonto.assess(table, moved, plan)
+    data = assessed_data(found, "public")
+    validator.validate(json.loads(json.dumps(data)))
+    age = next(one for one in data["columns"] if one["name"] == "age")
+    assert [age[key] for key in ("rmse", "mean_distance", "hellinger", "moved")] == [None] * 4
+    assert age["changed"] == {"count": "not shown", "share": "not shown"}
+    assert "mean_rmse" not in data["whole_table"]
+    assert "Not published of <code>age</code>: the cells that moved are few." in assessed_html(data)
+    assert assessed_data(found)["columns"][1]["rmse"] > 0
 
 
 def test_the_table_itself_keeps_all_utility(table: pl.DataFrame) -> None:

@@ -180,15 +180,15 @@ def test_the_measure_of_contrast_sees_pale_texts_and_pale_drawings(browser: Any,
             assert tag in {one[1] for one in seen.page.evaluate(CONTRAST) if one[0] < 4.5}
 
 
-LINKAGE_MAP_CLASSES, HEAT_MAPS, MOVED = 3, 3, 2
-"""Groups are so close that no cell of the third column leaves its value."""
+LINKAGE_MAP_CLASSES, HEAT_MAPS, MOVED, MOVED_BY_MANY = 3, 3, 2, 1
+"""Groups are so close that no cell of the third column leaves its value, and of the first only two do."""
 
 
 @pytest.mark.parametrize(
     ("name", "charts"),
     [
         ("internal", LINKAGE_MAP_CLASSES + HEAT_MAPS + MOVED + 2),
-        ("public", LINKAGE_MAP_CLASSES + HEAT_MAPS + MOVED + 1),
+        ("public", LINKAGE_MAP_CLASSES + HEAT_MAPS + MOVED_BY_MANY + 1),
         ("bad", LINKAGE_MAP_CLASSES + HEAT_MAPS + 2),
         ("masked", 2),
     ],

@@ -18,32 +18,26 @@ measured (dependence where the columns have none, a model of a few records) is l
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
-from anonto.methods.registry import method_of
-from anonto.plan import Plan, Step
-from anonto.run import mask
-from anonto.table.comparison import compared_column
 from anonto.utility.columns import column_losses
 from anonto.utility.pairs import pair_losses
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
+    from numpy.typing import NDArray
 
-    from anonto.table.prepare import Opener
+    from anonto.table.comparison import ComparedColumn
 
 LOSSES = ("moved", "distribution", "dependence", "told_apart")
 LEAST_DEPENDENCE = 0.01
 """Where swapping at random changes the distance correlations by less than this on average, there is none to lose."""
 ALL_TOLD_APART = 0.25
-NO_SECRET = 1 << 127
-"""The seed of a table that is thrown away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +49,23 @@ class AtRandom:
     """The mean absolute change of the distance correlations; 0 where there is no pair."""
 
 
-def lost_at_random(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_once: Opener) -> AtRandom:
-    """Swap the masked columns at random and measure; what masking refuses is refused here."""
-    step = Step(method_of("random-swap", {}), masked)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        release = mask(frame, Plan(plan.columns, (step,)), seed=NO_SECRET)
-    before = frame if release.rows is None else frame[release.rows]
-    columns = [
-        compared_column(name, before[name], release.table[name], plan.description(name), open_once)
-        for name in frame.columns
-        if name in masked or plan.description(name).role != "other"
-    ]
-    pairs = pair_losses(columns, np.random.default_rng(0)) if len(columns) > 1 else []
+def lost_at_random(columns: Mapping[str, ComparedColumn], masked: Sequence[str]) -> AtRandom:
+    """Swap the masked columns at random, each for itself and missing cells apart, and measure."""
+    swapped = [replace(one, masked=_swapped(one) if name in masked else one.original) for name, one in columns.items()]
+    n_rows = swapped[0].original.size if swapped else 0
+    pairs = pair_losses(swapped, np.random.default_rng(0), masked) if len(swapped) > 1 and n_rows else []
     return AtRandom(
-        {one.name: column_losses(one)["rmse"] for one in columns if one.name in masked},
+        {one.name: column_losses(one)["rmse"] if n_rows else 0.0 for one in swapped if one.name in masked},
         _correlation_change(pairs, masked),
     )
+
+
+def _swapped(column: ComparedColumn) -> NDArray[np.int32]:
+    """The codes of the original in another order, the same whatever other columns there are."""
+    codes = column.original.copy()
+    present = codes >= 0
+    codes[present] = np.random.default_rng(crc32(column.name.encode())).permutation(codes[present])
+    return codes
 
 
 def utility_of(measured: Mapping[str, Any], at_random: AtRandom, masked: Sequence[str]) -> dict[str, float | None]:
