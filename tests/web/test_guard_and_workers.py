@@ -107,7 +107,7 @@ def test_a_worker_that_is_stopped_while_it_starts_does_nothing() -> None:
         assert worker.pid is None
         assert "methods" in await worker.call("methods", {})
         worker.stop()
-        await asyncio.sleep(0.1)
+        await worker.ended()
 
     asyncio.run(work())
 
@@ -126,7 +126,7 @@ def test_those_who_wait_are_told_when_a_process_dies_though_another_has_begun() 
         assert "methods" in await worker.call("methods", {})
         assert worker.pid != first
         worker.stop()
-        await asyncio.sleep(0.1)
+        await worker.ended()
 
     asyncio.run(work())
 
@@ -141,8 +141,8 @@ def test_an_answer_that_cannot_be_read_ends_the_process_and_not_the_patience() -
         asking = asyncio.create_task(worker.call("sweep", {}, failing))
         with pytest.raises((StoppedWorkError, ValueError)):
             await asyncio.wait_for(asking, 60)
-        await asyncio.sleep(0.1)
         worker.stop()
+        await worker.ended()
 
     asyncio.run(work())
 

@@ -206,6 +206,7 @@ def test_a_sweep_says_on_how_many_records_it_tried_and_what_it_skipped(
         finish(running(session).worker)
         await soon()
         assert running(session).skipped == ["k = 99: too large."]
+        assert running(session).why_skipped == "In the sample of 5 records: k = 99: too large."
         whole = {**session.runs[0], "number": 7, "sample": 9}
         found = points_of([*session.runs, whole, {**whole, "number": 8, "worst": None}])
         assert [(one["number"], one["sample"]) for one in found] == [(1, 5), (7, None)]

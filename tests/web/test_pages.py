@@ -93,6 +93,20 @@ def test_a_wrong_file_is_refused_in_a_sentence_and_leaves_the_session_as_it_was(
     assert not list(served.temporary.rglob("uploads/*"))
 
 
+def test_a_refused_file_leaves_the_open_table_on_the_page(
+    served: Served, table: Path, visit: Visit, tmp_path: Path
+) -> None:
+    del table
+    wrong = tmp_path / "empty.csv"
+    wrong.write_bytes(b"")
+    steward = opened(visit(served))
+    steward.drop(wrong)
+    steward.page.get_by_role("alert").wait_for()
+    assert steward.page.get_by_text("The first 8 records").is_visible()
+    assert steward.page.get_by_role("link", name="Columns →").is_visible()
+    assert steward.page.get_by_role("button", name="Forget everything").is_visible()
+
+
 def test_a_wrong_ontology_is_refused_in_a_sentence(served: Served, table: Path, visit: Visit, tmp_path: Path) -> None:
     del table
     wrong = tmp_path / "circle.csv"
@@ -170,6 +184,28 @@ def test_what_is_typed_stays_when_another_part_of_the_page_changes(served: Serve
     page.get_by_label("k – how many records").press_sequentially("77")
     steward.see("would be recognised")
     assert "77" in page.get_by_label("k – how many records").input_value()
+
+
+def test_a_k_that_is_not_whole_is_refused_beside_what_stays(served: Served, table: Path, visit: Visit) -> None:
+    del table
+    steward = opened(visit(served))
+    page = steward.page
+    steward.go("Method")
+    k = page.get_by_label("k – how many records")
+    k.fill("2.5")
+    k.press("Tab")
+    steward.see("must be a whole number; got 2.5. It stays 10.")
+    assert k.input_value() == "10"
+    k.fill("12")
+    k.press("Tab")
+    page.get_by_role("button", name="Undo: k of group-swap").wait_for()
+    k.fill("")
+    k.press_sequentially("e")  # which is nothing to the browser
+    k.press("Tab")
+    steward.see("got 'something else'. It stays 12.")
+    assert k.input_value() == "12"
+    page.get_by_label("microaggregate").check()
+    page.get_by_role("link", name="Step 1: microaggregate").wait_for()
 
 
 def test_each_method_can_be_chosen_and_the_estimate_follows_or_says_why_not(

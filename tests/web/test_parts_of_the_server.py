@@ -216,13 +216,13 @@ def test_a_worker_answers_refuses_and_is_killed_in_the_middle(tmp_path: Path) ->
         worker.stop()
         with pytest.raises(StoppedWorkError):
             await asked
-        await asyncio.sleep(0.2)
+        await worker.ended()
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
         # It starts anew when it is asked again.
         assert (await worker.call("open", {"table": {"path": str(table)}}))["n_records"] == 2
         worker.stop()
-        await asyncio.sleep(0.1)
+        await worker.ended()
 
     asyncio.run(work())
 

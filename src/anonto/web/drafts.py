@@ -30,6 +30,12 @@ def files_of_plan(plan: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(each for one in needed for each in references(one) if "/" in each))
 
 
+def stem_of(draft: dict[str, Any]) -> str:
+    """What the files that are taken away are called after."""
+    name: str = draft["table"]["name"]
+    return name.partition(".")[0] or "table"
+
+
 def plan_label(plan: dict[str, Any]) -> str:
     """A plan in a few words."""
     said = []

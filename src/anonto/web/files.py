@@ -11,12 +11,16 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
 from anonto.errors import UploadTooLargeError
+from anonto.web.drafts import files_of_plan, stem_of
 from anonto.web.guard import KEY_OF_SCOPE
+from anonto.web.house import DEMO
+from anonto.web.session import HERE as OWN
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from anonto.web.house import House
+    from anonto.web.session import Session
 
 HERE = Path(__file__).parent
 ASSETS = {
@@ -72,7 +76,7 @@ def add_routes(app: FastAPI, house: House) -> None:
     async def take(number: int, what: str, request: Request) -> Response:
         session = house.sessions.of(request.scope[KEY_OF_SCOPE])
         run = session.run_of(number)
-        found = None if run is None else _file_of(session.run_folder(number), run, what)
+        found = None if run is None else _file_of(session.run_folder(number), run, what) or _beside(session, run, what)
         if found is None:
             return Response("There is no such file.", status_code=404, media_type="text/plain")
         path, name = found
@@ -81,10 +85,12 @@ def add_routes(app: FastAPI, house: House) -> None:
 
 def _file_of(folder: Path, run: dict[str, Any], what: str) -> tuple[Path, str] | None:
     """A file of a run, and the name it is downloaded by; None for what is not there to be taken."""
-    stem = run["draft"]["table"]["name"].partition(".")[0] or "table"
+    stem = stem_of(run["draft"])
     if what in TAKEN:
         path = folder / TAKEN[what]
-        name = {"private": f"{stem}-masked.private.json"}.get(what, f"{stem}-{TAKEN[what]}")
+        name = f"{stem}-{TAKEN[what]}"
+        if what == "private":  # as the command line calls it
+            name = f"{stem}-masked{run.get('ending', '')}.private.json"
     else:
         ending = what.removeprefix("masked")
         known = {one.name for one in folder.glob("masked*")} if folder.is_dir() else set()
@@ -92,3 +98,30 @@ def _file_of(folder: Path, run: dict[str, Any], what: str) -> tuple[Path, str] |
             return None
         path, name = folder / what, f"{stem}-masked{ending}"
     return (path, name) if path.is_file() else None
+
+
+def beside(session: Session, run: dict[str, Any]) -> dict[str, str]:
+    """What a plan needs beside it and the server keeps: the made-up table, and ontologies that came into the page.
+
+    By the name in the address: how the draft names the file.
+    """
+    draft = run["draft"]
+    kept = [ref for ref in files_of_plan(draft["plan"]) if ref.startswith(OWN) and session.is_here(ref)]
+    found = {f"ontology-{place}": ref for place, ref in enumerate(kept, start=1)}
+    table = draft["table"]
+    if table.get("source") == DEMO and session.is_here(table["path"]):
+        found["table"] = table["path"]
+    return found
+
+
+def name_beside(run: dict[str, Any], reference: str) -> str:
+    """The name that the plan and the commands know a file by."""
+    draft = run["draft"]
+    known = {**draft["ontologies"], draft["table"]["path"]: draft["table"]["name"]}
+    name: str = known.get(reference, reference.rpartition("/")[2])
+    return name
+
+
+def _beside(session: Session, run: dict[str, Any], what: str) -> tuple[Path, str] | None:
+    reference = beside(session, run).get(what)
+    return None if reference is None else (Path(session.path(reference)), name_beside(run, reference))

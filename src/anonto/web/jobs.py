@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.errors import AnontoError, StoppedWorkError
 from anonto.web.drafts import plan_label
 from anonto.web.processes import Worker
-from anonto.web.words import our_mistake
+from anonto.web.words import in_the_sample, our_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +40,8 @@ class Job:
         """Of the run that comes out."""
         self.skipped: list[str] = []
         """What was not tried, and why."""
+        self.sample: int | None = None
+        """On how many records plans were tried, where these were not all."""
 
     @property
     def name(self) -> str:
@@ -88,6 +90,12 @@ class Job:
         spent = time.monotonic() - self.phase_started
         # Approaches the end of the phase without reaching it, however wrong the expectation was.
         return behind + expected * (spent / expected if spent < 0.7 * expected else 1 - 0.3 * 0.7 * expected / spent)
+
+    @property
+    def why_skipped(self) -> str:
+        """Why plans were not tried; of a sample, that it is true of one."""
+        begun = [in_the_sample(self.sample)] if self.skipped and self.sample is not None else []
+        return " ".join([*begun, *self.skipped])
 
     def end(self, state: str, message: str = "") -> None:
         """Say how it ended."""
@@ -145,10 +153,12 @@ async def try_plans(session: Session, job: Job, grid: Any) -> None:
                 }
             )
         job.skipped = found["skipped"]
+        is_part = found["sample"] is not None and found["sample"] < job.draft["table"]["n_records"]
+        job.sample = found["sample"] if is_part else None
         if found["points"]:
             job.end("done")
         else:
-            job.end("failed", " ".join(found["skipped"]) or "There was nothing to try.")
+            job.end("failed", session.readable(job.why_skipped) or "There was nothing to try.")
 
 
 @contextlib.contextmanager

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonto.errors import WorkRefusedError
+from anonto.methods.registry import METHODS
 from anonto.plan import Plan
 from anonto.table.prepare import opener
 from anonto.table.reading import read_table
 from anonto.table.series import as_text_series
 from anonto.table.writing import write_table
+from anonto.web.words import INSTEAD, PARAMETERS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,8 +67,25 @@ def path_of(given: dict[str, Any], folder: Path) -> Path:
 
 
 def plan_in(given: dict[str, Any]) -> Plan:
-    """The plan of a task, checked."""
+    """The plan of a task, checked; what was left open is asked for as the page calls it."""
+    for number, step in enumerate(given["plan"]["steps"], start=1):
+        if not step["columns"]:
+            raise WorkRefusedError(f"Step {number} has no column; tick one on the page “Method”, or remove the step.")
+        if lacking := _lacking(step):
+            named = " or ".join(f"“{PARAMETERS[name].label}”" for name in lacking)
+            raise WorkRefusedError(f"Step {number} ({step['method']}) needs {named}; fill it in on the page “Method”.")
     return Plan.from_dict(given["plan"])
+
+
+def _lacking(step: dict[str, Any]) -> list[str]:
+    """The first parameter that a method cannot do without and a step does not give, or those of which it needs one."""
+    known = fields(METHODS[step["method"]]) if step["method"] in METHODS else ()  # type: ignore[arg-type]
+    names = [field.name for field in known]
+    for instead, of in INSTEAD:
+        if {instead, of} <= set(names) and step.get(instead) is None and step.get(of) is None:
+            return [of, instead]
+    is_needed = (field.default is MISSING and field.default_factory is MISSING for field in known)
+    return [name for name, is_ in zip(names, is_needed, strict=True) if is_ and step.get(name) is None][:1]
 
 
 def opened_plan(given: dict[str, Any]) -> Plan:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Handler = Callable[[Any], Awaitable[None] | None]
     Action = Callable[[], Awaitable[None] | None]
 
+NO_NUMBER = "something else"
+"""What a field for numbers sends when something else is typed, which the browser does not tell."""
 _numbers = count(1)
 _refusals: WeakKeyDictionary[Client, Callable[[AnontoError], None]] = WeakKeyDictionary()
 """For each page, who is told of what is refused."""
@@ -191,13 +193,13 @@ def number_field(
     step: float | None = None,
     explanation: str | None = None,
 ) -> ui.element:
-    """A number, or nothing."""
+    """A number, or nothing; what is typed and no number is sent as a sign that is none, and not as nothing."""
     with _field(label, None, explanation=explanation) as name:
         control = box("control", "input", id=name, type="number", inputmode="decimal")
         for key, given in (("^value", value), ("min", low), ("max", high), ("step", step or "any")):
             if given is not None:
                 control.props[key] = f"{given:g}" if isinstance(given, float) else str(given)
-        hear(control, "change", on_change, "value")
+        hear(control, "change", on_change, f"validity.badInput ? '{NO_NUMBER}' : e.target.value")
     return control
 
 
@@ -236,6 +238,15 @@ def message(sentence: str, kind: str = "info") -> ui.html:
     """A sentence that must not be overlooked: ``info``, ``good``, ``warning`` or ``error``."""
     role = "alert" if kind == "error" else "status"
     return show(tag("div", sentence, class_=f"message {kind}", role=role))
+
+
+def messages(sentences: Sequence[str], kind: str = "info", begun: str = "") -> None:
+    """Several sentences in one frame, with what they begin with in common; nothing where there are none."""
+    if len(sentences) == 1:
+        message(f"{begun} {sentences[0]}".strip(), kind)
+    elif sentences:
+        items = tag("ul", *(tag("li", one) for one in sentences))
+        show(tag("div", *([begun] if begun else []), items, class_=f"message {kind}", role="status"))
 
 
 def facts(pairs: Sequence[tuple[str | Markup, str | Markup]]) -> ui.html:

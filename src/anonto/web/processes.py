@@ -92,6 +92,10 @@ class Worker:
             _end(process)
             self._let_go(process)
 
+    async def ended(self) -> None:
+        """Wait until the processes that were stopped are gone."""
+        await asyncio.gather(*self._readers, return_exceptions=True)
+
     async def _running(self) -> Process:
         n_stops = self._n_stops
         async with self._starting:
@@ -130,12 +134,12 @@ class Worker:
                         self._listeners[number](answer["progress"])
                 elif number in self._waiting and not self._waiting[number][1].done():
                     self._waiting[number][1].set_result(answer)
-            await process.wait()
         finally:
             _end(process)
             if self._process is process:
                 self._process = None
             self._let_go(process)
+            await process.communicate()  # until it is gone, and its lines are closed
 
     def _let_go(self, process: Process) -> None:
         """Tell those who wait for a process that no answer will come."""

@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from anonto.assessment import Assessment, assess
-from anonto.errors import ReleasedAsIsWarning
+from anonto.errors import InputError, ReleasedAsIsWarning, WorkRefusedError
 from anonto.plan import Plan
+from anonto.report.attacks import attack_row
 from anonto.run import mask
 from anonto.stats.profile import profile
 from anonto.sweeping import pareto_front
 from anonto.sweeping import sweep as sweep_plans
-from anonto.sweeping.score import lost_at_random, utility_of
 from anonto.table.csv_files import TAB_ENDINGS
 from anonto.table.reading import read_table
 from anonto.table.writing import output_format, write_table
-from anonto.web.opening import ENDINGS, open_once, opened_plan, path_of, table_of
+from anonto.utility.score import AtRandom, utility_of
+from anonto.web.opening import ENDINGS, opened_plan, path_of, table_of
+from anonto.web.words import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +44,7 @@ _warm: set[frozenset[Any]] = set()
 
 def risk_before(given: dict[str, Any], report: Report) -> dict[str, Any]:
     """What the raw table gives away: combinations that single people out, and attacks on it as if it were released."""
-    plan = opened_plan(given)
+    plan = opened_plan({**given, "plan": {**given["plan"], "steps": []}})
     report({"phase": "profile"})
     found = profile(table_of(given), plan)
     report({"phase": "attack"})
@@ -69,11 +71,19 @@ def estimate(given: dict[str, Any], report: Report) -> dict[str, Any]:
     del report
     plan = opened_plan(given)
     frame = table_of(given).frame
-    n_records = frame.height
-    sample = frame.sample(min(SAMPLE, n_records), seed=0, shuffle=False)
+    sample = frame.sample(min(SAMPLE, frame.height), seed=0, shuffle=False)
+    try:
+        return _estimated(sample, plan, frame.height)
+    except InputError as error:
+        raise WorkRefusedError(refusal(error, sample.height if sample.height < frame.height else None)) from None
+
+
+def _estimated(sample: pl.DataFrame, plan: Plan, n_records: int) -> dict[str, Any]:
     kinds = frozenset((step.method.name, step.columns) for step in plan.steps)
     if kinds not in _warm and n_records > sample.height:
-        assess(sample, mask(sample, plan).table, plan)  # the first time compiles and opens, which says nothing
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they come again
+            assess(sample, mask(sample, plan).table, plan)  # the first time compiles and opens, which says nothing
         _warm.add(kinds)
     started = time.monotonic()
     release = mask(sample, plan)
@@ -85,7 +95,7 @@ def estimate(given: dict[str, Any], report: Report) -> dict[str, Any]:
         "sample": sample.height,
         "n_records": n_records,
         "worst": found.worst.to_dict() if found.worst else None,
-        "utility": _utility(sample, plan, found)["utility"],
+        "utility": _utility(plan, found)["utility"],
         "steps": [_of_step(step, release.evidence["n_records"]) for step in release.evidence["steps"]],
         "expected": {
             "reading": 0.5 + 1e-5 * n_records,
@@ -124,12 +134,13 @@ def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
     report({"phase": "attacking"})
     found = assess(path, release.table, plan)
     report({"phase": "reporting"})
-    losses = _utility(table_of(given).frame, plan, found)
+    losses = _utility(plan, found)
     found.to_html(folder / "report.html", edition="public")
     found.to_html(folder / "report-internal.html", edition="internal")
     return {
         "evidence": release.evidence,
         "assessment": found.to_dict(),
+        "readings": [attack_row(one, "internal")["reading"] for one in found.risk],
         "ending": ending,
         "dialect": _dialect_of(table_of(given).origin, ending),
         "worst": found.worst.to_dict() if found.worst else None,
@@ -146,12 +157,9 @@ def _dialect_of(origin: Origin, ending: str) -> dict[str, str]:
     return {"delimiter": delimiter, "encoding": origin.dialect.encoding}
 
 
-def _utility(frame: pl.DataFrame, plan: Plan, found: Assessment) -> dict[str, float | None]:
+def _utility(plan: Plan, found: Assessment) -> dict[str, float | None]:
     """What an analyst keeps, and the losses it is made of, measured as a sweep does."""
-    stays = {name: one for name, one in plan.columns.items() if one.role != "identifier"}
-    seen = frame.drop([name for name in plan.columns if name not in stays])
-    at_random = lost_at_random(seen, Plan(stays, plan.steps), plan.masked, open_once)
-    return utility_of(found.utility, at_random, plan.masked)
+    return utility_of(found.utility, AtRandom(**found.facts["pictures"]["at_random"]), plan.masked)
 
 
 def sweep(given: dict[str, Any], report: Report) -> dict[str, Any]:

@@ -34,3 +34,5 @@ TASKS: Mapping[str, Task] = {
     "compare": comparing.compare_column,
     "compare_pair": comparing.compare_pair,
 }
+MASKING = ("risk", "estimate", "run", "sweep")
+"""Tasks that follow the whole plan, which the pages have made; what it lacks is said with where it is set."""

@@ -5,6 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonto.errors import (
+    AbsentRootError,
+    AllMissingError,
+    DependsOnDataError,
+    DifferentTaxonomiesError,
+    InputError,
+    MissingCellsError,
+    NeedsOneOntologyError,
+    NotAMetricError,
+    NotCloseError,
+    NotCloseInBlocksError,
+    NothingToMaskError,
+    NotInOrderError,
+    NotNumericError,
+    OutsideRootError,
+    ParameterError,
+    SmallStrataError,
+    TooFewForGroupsError,
+    UnmatchedValuesError,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -33,6 +54,7 @@ TERMS: Mapping[str, str] = {
     "linkage": "An intruder who knows these columns of a person looks for the most similar record. The rate is how "
     "often that is the right one.",
     "baseline": "What the same intruder would reach by guessing.",
+    "added": "Of what nobody could guess without a person’s own record, the share that the record tells. 0 % is safe.",
     "interval": "Where the true rate lies with 95 % confidence.",
     "utility": "How much an analyst keeps: 100 % of the original, 0 % when values are dealt out at random. It is "
     "made of how far cells moved, how frequencies and dependences changed, and how well records can be told from "
@@ -294,9 +316,68 @@ PARAMETERS: Mapping[str, Parameter] = {
         "ε – privacy budget", "Smaller is more private and loses more. Around 1 is strong, 10 is weak.", 4, 0.1, 50, 0.1
     ),
     "metric": Parameter("protect by distance", "Protect near values more than far ones."),
+    "block_rows": Parameter(
+        "rows of a block",
+        "With more rows than this, groups form inside blocks of about so many; for tables larger than memory.",
+        None,
+        100,
+        None,
+        1,
+    ),
 }
+INSTEAD = (("percent", "k"), ("width", "bins"), ("width", "k"))
+"""Parameters of which a method that knows both needs one: what may be given instead, and what it starts with."""
 EITHER = {"percent": "k", "bins": "width"}
 """Parameters of which only one may be given."""
+
+
+LOOK_CLOSER = "In this app: the page “Columns”, “Look closer” at the column"
+WHERE: Mapping[type[InputError], str] = {
+    UnmatchedValuesError: f"{LOOK_CLOSER}; the values are listed there, and “Unknown values” says what becomes of "
+    "them.",
+    MissingCellsError: f"{LOOK_CLOSER}, “Missing values”.",
+    SmallStrataError: f"{LOOK_CLOSER}, “Missing values”: “Drop the records”; or untick it on the page “Method”.",
+    NotCloseError: f"{LOOK_CLOSER}, “Missing values”: “Drop the records”; the closeness t is on the page “Method”.",
+    NotCloseInBlocksError: "In this app: “closeness t” and “rows of a block” are on the page “Method”.",
+    NeedsOneOntologyError: "In this app: kind and ontology are chosen on the page “Columns”, methods on the page "
+    "“Method”.",
+    DifferentTaxonomiesError: "In this app: ontologies are chosen on the page “Columns”, methods on the page “Method”.",
+    DependsOnDataError: f"{LOOK_CLOSER}, “Root”.",
+    NotAMetricError: f"{LOOK_CLOSER}, “Measure”; or untick “protect by distance” on the page “Method”.",
+    AbsentRootError: f"{LOOK_CLOSER}, “Root”.",
+    OutsideRootError: f"{LOOK_CLOSER}, “Root”.",
+    NotNumericError: "In this app: the kind of a column is chosen on the page “Columns”.",
+    NotInOrderError: f"{LOOK_CLOSER}, “Order”.",
+    NothingToMaskError: "In this app: roles are chosen on the page “Columns”.",
+    AllMissingError: "In this app: untick the column on the page “Method”.",
+    ParameterError: "In this app: it is set on the page “Method”.",
+}
+"""Where in the app that is set which a message of the library names as it stands in a plan."""
+OF_SIZE = (TooFewForGroupsError, SmallStrataError, NotCloseError, NotCloseInBlocksError, AllMissingError)
+"""What a sample may be refused for though the whole table is not."""
+COUNTED = (*OF_SIZE, UnmatchedValuesError, MissingCellsError, NotNumericError, NotInOrderError, OutsideRootError)
+"""Refusals that count records or values."""
+
+
+def refusal(error: InputError, sample: int | None = None) -> str:
+    """What the library says when it refuses to mask, and where in the app that is set.
+
+    Args:
+        error: Of the library.
+        sample: How many records were masked, where they were not all.
+    """
+    said = [error.on_the_command_line]
+    if sample is not None and isinstance(error, COUNTED):
+        said[0] = f"{in_the_sample(sample)} {said[0]}"
+        if isinstance(error, OF_SIZE):
+            said.append("The whole table has more records and may allow it: start the run to see.")
+    where = next((WHERE[kind] for kind in type(error).__mro__ if kind in WHERE), None)
+    return " ".join([*said, *([where] if where else [])])
+
+
+def in_the_sample(n_records: int) -> str:
+    """How something is begun that is true of a sample."""
+    return f"In the sample of {n_records:,} records:"
 
 
 def our_mistake(error: Exception) -> str:

@@ -55,7 +55,8 @@ def _listen(requests: queue.Queue[dict[str, Any]]) -> None:
 
 def _do(request: dict[str, Any], answer: Answer) -> None:
     from anonto.errors import AnontoWarning, InputError
-    from anonto.web.tasks import TASKS
+    from anonto.web.tasks import MASKING, TASKS
+    from anonto.web.words import refusal
 
     try:
         with warnings.catch_warnings(record=True) as raised:
@@ -65,7 +66,7 @@ def _do(request: dict[str, Any], answer: Answer) -> None:
         said = [str(one.message) for one in raised if issubclass(one.category, AnontoWarning)]
         answer({"result": {**result, "warnings": list(dict.fromkeys(said))}})
     except InputError as error:
-        answer({"refused": error.on_the_command_line})
+        answer({"refused": refusal(error) if request["task"] in MASKING else error.on_the_command_line})
     except MemoryError:
         answer({"refused": "There is not enough memory on this machine for that."})
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonto.errors import counted
 from anonto.web.drafts import references
 from anonto.web.frame import onward
 from anonto.web.pages.columns import offered_ontologies, options_of, set_kind, set_ontology, set_role
@@ -74,14 +75,11 @@ class _Fields:
         self.kind = box()
         choice("Role", ROLES, self.description["role"], self._set_role, explained="role")
         self.ontology = box()
-        self._choice("measure", "Measure", MEASURES, "wu-palmer")
-        root = self.description.get("root", "ontology")
-        self._choice("root", "Root", ROOTS if root in ROOTS else {**ROOTS, root: root}, "ontology")
+        self.placing = box("contents")
         self._choice("missing", "Missing values", MISSING, "keep")
-        self.unmatched = box()
         self._draw_kind()
         self._draw_ontology()
-        self._draw_unmatched()
+        self._draw_placing()
 
     def _draw_kind(self) -> None:
         self.kind.clear()
@@ -94,9 +92,15 @@ class _Fields:
             options, chosen = options_of(self.frame, self.description, self.offered)
             choice("Ontology", options, chosen, self._set_ontology, explained="ontology")
 
-    def _draw_unmatched(self) -> None:
-        self.unmatched.clear()
-        with self.unmatched:
+    def _draw_placing(self) -> None:
+        """How values are placed in the ontology, where there is one."""
+        self.placing.clear()
+        if self.description["kind"] != "nominal" or not references(self.description):
+            return
+        with self.placing:
+            self._choice("measure", "Measure", MEASURES, "wu-palmer")
+            root = self.description.get("root", "ontology")
+            self._choice("root", "Root", ROOTS if root in ROOTS else {**ROOTS, root: root}, "ontology")
             now = self.description.get("unmatched", "refuse")
             choice("Unknown values", UNMATCHED, now, self._set_unmatched, explained="unmatched")
 
@@ -118,12 +122,13 @@ class _Fields:
             is_set = await set_kind(self.frame, self.name, value)
         finally:
             (self._draw_ontology if is_set else self._draw_kind)()
+        self._draw_placing()
         await _show_details(self.frame, self.name, self.details)
 
     async def _set_ontology(self, value: Any) -> None:
         await set_ontology(self.frame, self.name, value)
         self._draw_kind()
-        self._draw_unmatched()
+        self._draw_placing()
         await _show_details(self.frame, self.name, self.details)
 
     async def _set_unmatched(self, value: Any) -> None:
@@ -245,7 +250,8 @@ def _unmatched_row(one: dict[str, Any], repaired: Any, means_missing: Any) -> No
     value, suggestions = one["value"], one["suggestions"]
     state = {"concept": suggestions[0]["concept"] if suggestions else ""}
     with box("row middle unmatched"):
-        show(tag("div", tag("strong", value), tag("span", f" {one['cells']:,} cells", class_="small")), "column-name")
+        cells = counted(one["cells"], "cell")
+        show(tag("div", tag("strong", value), tag("span", f" {cells}", class_="small")), "column-name")
         if suggestions:
             choice(
                 "Meaning",
@@ -313,11 +319,11 @@ def _branch(frame: Frame, asked: dict[str, Any], place: Any, concept: str | None
 def _node(frame: Frame, asked: dict[str, Any], node: dict[str, Any], *, is_open: bool) -> None:
     css = "" if node["records"] else "none"
     if not node["children"]:
-        show(_named(node, counted=True), f"leaf {css}")
+        show(_named(node, with_count=True), f"leaf {css}")
         return
     with box(css, "details") as details:
         with box("", "summary"):
-            show(_named(node, counted=True), "inline")
+            show(_named(node, with_count=True), "inline")
         below = box()
     if is_open:
         details.props["open"] = "open"
@@ -330,7 +336,7 @@ def _node(frame: Frame, asked: dict[str, Any], node: dict[str, Any], *, is_open:
     hear(details, "toggle", opened, "open")
 
 
-def _named(node: dict[str, Any], *, counted: bool = False) -> Markup:
+def _named(node: dict[str, Any], *, with_count: bool = False) -> Markup:
     label = node["label"] if node["label"] not in {"", node["id"]} else ""
-    number = tag("span", f" {node['records']:,}", class_="count") if counted else Markup("")
+    number = tag("span", f" {node['records']:,}", class_="count") if with_count else Markup("")
     return tag("span", joined(tag("span", node["id"], class_="code"), f" {label}"), number)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.errors import AnontoError, SessionChangedError
 from anonto.web.drafts import plan_label
-from anonto.web.parts import Markup, facts, message, show, tag, term, text
-from anonto.web.words import duration, our_mistake
+from anonto.web.parts import Markup, facts, message, messages, show, tag, term, text
+from anonto.web.words import duration, in_the_sample, our_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +94,9 @@ def _show_estimate(found: dict[str, Any], label: str) -> None:
         shown.append((term("by guessing", "baseline"), f"{worst['baseline']:.1%}"))
     shown.append((term("utility"), f"{found['utility']:.1%}"))
     facts(shown)
+    if worst is not None:
+        between = f"Recognised: {worst['low']:.1%} to {worst['high']:.1%}, with "
+        show(tag("p", between, term("95 % confidence", "interval"), ".", class_="small"))
     for step in found["steps"]:
         guarantee = step["guarantee"]
         words = f"{step['unchanged']:.0%} of the cells stay as they are."
@@ -108,5 +111,5 @@ def _show_estimate(found: dict[str, Any], label: str) -> None:
         "p",
         "small",
     )
-    for warning in found["warnings"]:
-        message(warning, "warning")
+    is_part = found["sample"] < found["n_records"]
+    messages(found["warnings"], "warning", in_the_sample(found["sample"]) if is_part else "")

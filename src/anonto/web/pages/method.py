@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from anonto.errors import ParameterError
 from anonto.web.frame import onward
 from anonto.web.pages.estimate import Estimate
-from anonto.web.pages.parameters import first_parameters, value_of
+from anonto.web.pages.parameters import first_parameters, listed_value, value_of
 from anonto.web.parts import (
     box,
     button,
@@ -73,7 +74,9 @@ class _MethodPage:
 
     def __init__(self, frame: Frame, number: int) -> None:
         self.frame, self.number = frame, number
+        self.steps: Any = None
         self.parameters: Any = None
+        self.refused: Any = None
         self.known: dict[str, list[dict[str, Any]]] = {}
 
     @property
@@ -91,11 +94,13 @@ class _MethodPage:
         self.known = house.cache["methods"]
         self.left.clear()
         with self.left:
-            self._steps()
+            self.steps = box("stack")
+            self._fill_steps()
             if self.step is not None:
                 self._methods()
                 with box("card"):
                     heading("Parameters")
+                    self.refused = box(aria_live="polite")
                     self.parameters = box("fields")
                     self._fill_parameters()
                 with box("card"):
@@ -104,6 +109,11 @@ class _MethodPage:
         await self.estimate.refresh()
 
     # ------------------------------------------------------------------------------------------ steps
+
+    def _fill_steps(self) -> None:
+        self.steps.clear()
+        with self.steps:
+            self._steps()
 
     def _steps(self) -> None:
         session = self.frame.session
@@ -177,6 +187,7 @@ class _MethodPage:
             step = draft["plan"]["steps"][self.number]
             given = {"method": name, "columns": step["columns"], **first_parameters(self.known[name], step)}
             draft["plan"]["steps"][self.number] = given
+        self._fill_steps()
         self._fill_parameters()
         await self.estimate.refresh()
 
@@ -184,6 +195,7 @@ class _MethodPage:
 
     def _fill_parameters(self) -> None:
         step = self.step or {}
+        self.refused.clear()
         self.parameters.clear()
         with self.parameters:
             known = self.known[step["method"]]
@@ -197,7 +209,13 @@ class _MethodPage:
         asked = PARAMETERS.get(name, Parameter(name, name))
 
         async def changed(value: Any) -> None:
-            await self._set(name, value_of(value, one))
+            self.refused.clear()
+            try:
+                taken = value_of(value, one)
+            except ParameterError as error:
+                self._refuse(error, name)
+                return
+            await self._set(name, taken)
 
         if one["kind"] == "choice":
             options = {each: each for each in one["choices"]}
@@ -221,8 +239,14 @@ class _MethodPage:
                 explanation=asked.why,
             )
         else:
-            given = step.get(name) or []
-            text_field(asked.label, ", ".join(map(str, given)), changed)
+            text_field(asked.label, listed_value(step.get(name) or []), changed)
+
+    def _refuse(self, error: ParameterError, name: str) -> None:
+        """Say why a parameter was not taken, and show what the plan has instead."""
+        self._fill_parameters()
+        now = (self.step or {}).get(name)
+        with self.refused:
+            message(f"{error} {'It stays empty.' if now is None else f'It stays {listed_value(now)}.'}", "error")
 
     async def _set(self, name: str, value: Any) -> None:
         with self.frame.changing(f"{name} of {(self.step or {})['method']}") as draft:
@@ -255,6 +279,7 @@ class _MethodPage:
                 step["columns"] = [
                     one for one in names if (one in step["columns"] and one != name) or (one == name and is_in)
                 ]
+            self._fill_steps()
             await self.estimate.refresh()
 
         with box("checks", "div", role="group", aria_label="Columns of this step"):

@@ -29,21 +29,23 @@ def open_page(frame: Frame, asked: dict[str, str]) -> None:
         "Open a table",
         "One row for each person or event. CSV, Parquet, Excel, SPSS, Stata or SAS; the content tells which.",
     ):
+        opening = box("stack")
         preview = box("stack")
         ways = box("grid")
         with ways:
-            _ways(frame, preview)
+            _ways(frame, opening)
         if session.table is not None:
             _show_preview(frame, preview)
         elif frame.house.demo and not (session.history or session.undone or session.runs):
-            _open(frame, preview, "Making the demo table", lambda: frame.house.open_demo(session))
+            _open(frame, opening, "Making the demo table", lambda: frame.house.open_demo(session))
 
 
-def _ways(frame: Frame, preview: Any) -> None:
+def _ways(frame: Frame, opening: Any) -> None:
+    """The ways to a table; what comes of one is said in a place of its own, so that the open table stays."""
     house, session = frame.house, frame.session
 
     async def dropped(stored: str, name: str) -> None:
-        await _opened(frame, preview, "Looking at the table", lambda: house.open_upload(session, stored, name))
+        await _opened(frame, opening, "Looking at the table", lambda: house.open_upload(session, stored, name))
 
     with box("card"):
         heading("Drop a file")
@@ -55,13 +57,13 @@ def _ways(frame: Frame, preview: Any) -> None:
         if house.folder is None:
             text("Start the server with --folder and the path of a folder, and its tables can be picked here.")
         else:
-            _picker(frame, preview)
+            _picker(frame, opening)
     with box("card"):
         heading("Try the demo")
         text("1,000 made-up hospital discharges: diagnoses, procedures, age, sex, stay, charge. Nobody is in it.")
         button(
             "Open the demo table",
-            lambda: _opened(frame, preview, "Making the demo table", lambda: house.open_demo(session)),
+            lambda: _opened(frame, opening, "Making the demo table", lambda: house.open_demo(session)),
             classes="primary" if session.table is None else "",
         )
     if session.table is not None or session.runs:
@@ -90,7 +92,7 @@ def _forgetting(frame: Frame) -> None:
         button("Forget everything", ask, classes="danger")
 
 
-def _picker(frame: Frame, preview: Any) -> None:
+def _picker(frame: Frame, opening: Any) -> None:
     """A list of files with a filter: only as many are shown as anybody reads."""
     house, session = frame.house, frame.session
     files = house.files(TABLE_ENDINGS)
@@ -126,19 +128,19 @@ def _picker(frame: Frame, preview: Any) -> None:
     fill("")
     button(
         "Open this file",
-        lambda: _opened(frame, preview, "Looking at the table", lambda: house.open_picked(session, state["file"])),
+        lambda: _opened(frame, opening, "Looking at the table", lambda: house.open_picked(session, state["file"])),
     )
 
 
-def _open(frame: Frame, preview: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
+def _open(frame: Frame, opening: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
     async def content() -> None:
         await work()
         ui.navigate.to("/")
 
-    frame.soon(preview, what, content)
+    frame.soon(opening, what, content)
 
 
-async def _opened(frame: Frame, preview: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
+async def _opened(frame: Frame, opening: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
     """Open a table, and show the page anew with it."""
     frame.alerts.clear()
 
@@ -146,7 +148,7 @@ async def _opened(frame: Frame, preview: Any, what: str, work: Callable[[], Awai
         await work()
         ui.navigate.to("/")
 
-    await frame.fill(preview, what, content)
+    await frame.fill(opening, what, content)
 
 
 def _show_preview(frame: Frame, place: Any) -> None:

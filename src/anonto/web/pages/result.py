@@ -15,7 +15,7 @@ from anonto.web.words import ATTACKS, attack_words
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
 
-CLOSE = "interval-disclosure"
+CLOSE, SECRET = "interval-disclosure", "attribute-inference"
 ALONE = ("real-k", "uniqueness")
 ALONE_SAID = (
     "Being alone is not being recognised: a swap leaves combinations that occur once, but mixes whose they are. "
@@ -105,13 +105,21 @@ def _attacks(run: dict[str, Any]) -> None:
     if not risks:
         text("There was nothing to attack.")
         return
-    close = [one for one in risks if one["attack"] == CLOSE]
-    others = [one for one in risks if one["attack"] != CLOSE]
+    apart = (CLOSE, SECRET, *ALONE)
+    others = [one for one in risks if one["attack"] not in apart]
+    close, secrets, alone = ([one for one in risks if one["attack"] in which] for which in ((CLOSE,), (SECRET,), ALONE))
     if others:
         chart(attacks(others), "What each attack reached, beside what guessing reaches", n_bars=len(others))
         _attack_table("0 % is safe, 100 % is disclosed", others)
-        if any(one["attack"] in ALONE for one in others):
-            text(ALONE_SAID, "p", "small")
+    if secrets:
+        heading(ATTACKS[SECRET][0], 3)
+        _secret_table(secrets)
+        for sentence in _readings(run, SECRET):
+            text(sentence, "p", "small")
+    if alone:
+        heading("Alone", 3)
+        _attack_table("The share of records that no other has all values in common with", alone)
+        text(ALONE_SAID, "p", "small")
     if close:
         with box("reasons", "details"):
             text(f"How close the released cells are to the true ones ({len(close)} tries)", "summary")
@@ -120,11 +128,54 @@ def _attacks(run: dict[str, Any]) -> None:
     show(tag("details", tag("summary", "What the attacks do"), tag("dl", *explained), class_="reasons"))
 
 
+def _readings(run: dict[str, Any], attack: str) -> list[str]:
+    """What the internal report says of an attack; nothing of runs that were kept without it."""
+    risks, said = run["assessment"]["risk"], run.get("readings", [])
+    return [
+        f"{one['inferred']}: {sentence}" if one.get("inferred") else sentence
+        for one, sentence in zip(risks, said, strict=False)
+        if one["attack"] == attack
+    ]
+
+
+def secret_row(one: dict[str, Any]) -> list[str]:
+    """How often a secret is read right, with a person's own record in the release and without, and what that adds.
+
+    The rate of this attack is what the record adds, of what was left to learn; by itself it is no share of persons.
+    """
+    right, without = one.get("success"), one.get("control")
+    return [
+        str(one.get("inferred", "–")),
+        _known(one),
+        "–" if right is None else f"{right:.1%}",
+        "–" if without is None else f"{without:.1%}",
+        f"{one['rate']:.1%}",
+        f"{one['low']:.1%} – {one['high']:.1%}",
+        f"{one['n']:,}",
+    ]
+
+
+def _secret_table(risks: list[dict[str, Any]]) -> None:
+    header = [
+        "Secret",
+        "Known of a person",
+        "Read right",
+        "Without the person’s record",
+        term("The record adds", "added"),
+    ]
+    header += [term("95 % interval", "interval"), "Tried on"]
+    table("How often a confidential value is read right", header, map(secret_row, risks), numbers=(2, 3, 4, 5, 6))
+
+
+def _known(one: dict[str, Any]) -> str:
+    return ", ".join(one["columns"]) if len(one["columns"]) < 4 else f"{len(one['columns'])} columns"
+
+
 def _attack_table(caption: str, risks: list[dict[str, Any]]) -> None:
     rows = []
     for one in risks:
         name, why = attack_words(one)
-        known = ", ".join(one["columns"]) if len(one["columns"]) < 4 else f"{len(one['columns'])} columns"
+        known = _known(one)
         explained = tag("span", name, title=f"{why} The intruder knows {one['knowledge']}.".strip())
         interval = f"{one['low']:.1%} – {one['high']:.1%}"
         rows.append([explained, known, f"{one['rate']:.2%}", interval, f"{one['baseline']:.2%}", f"{one['n']:,}"])

@@ -136,7 +136,7 @@ def _show_skipped(frame: Frame, run: dict[str, Any]) -> None:
     """What the last sweep could not try."""
     job = frame.session.job
     if job is not None and job.skipped and are_about_the_same(job.draft["table"], run["draft"]["table"]):
-        message(f"Not tried: {' '.join(map(frame.session.readable, job.skipped))}", "warning")
+        message(f"Not tried. {frame.session.readable(job.why_skipped)}", "warning")
 
 
 def _load(frame: Frame, number: int) -> None:

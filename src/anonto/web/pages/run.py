@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from anonto.web.drafts import are_about_the_same
+from anonto.web.drafts import are_about_the_same, plan_label
 from anonto.web.frame import onward
 from anonto.web.parts import box, button, enable, heading, link, message, show, tag, text
 from anonto.web.words import CARDS, PHASES, duration
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from anonto.web.jobs import Job
 
 AT_LEAST = {"reading": 0.5, "masking": 2.0, "writing": 0.5, "attacking": 4.0}
+OUTCOMES = {"done": "was finished", "cancelled": "was stopped", "failed": "did not work"}
 
 
 def run_page(frame: Frame, asked: dict[str, str]) -> None:
@@ -29,6 +31,38 @@ def run_page(frame: Frame, asked: dict[str, str]) -> None:
         panel = box("card")
         _Progress(frame, panel).show()
         onward(("Method", "/method"), ("Result", "/result") if session.runs else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the last work ended, as far as it concerns the draft that is open."""
+
+    heading: str
+    sentence: str = ""
+    kind: str = ""
+    """Of the message; where it is empty, the sentence is a quiet line."""
+    is_of_draft: bool = False
+
+
+def ending_of(job: Job | None, draft: dict[str, Any]) -> Ending:
+    """What is said of a job that has ended: all of it below its own draft, hardly anything below another table."""
+    if job is None:
+        return Ending("Ready")
+    outcome, is_run = OUTCOMES[job.state], job.kind == "run"
+    if not are_about_the_same(job.draft["table"], draft["table"]):
+        name, now = (job.draft["table"] or {}).get("name", "no table"), (draft["table"] or {}).get("name")
+        of = f"another {name}" if name == now else name
+        return Ending("Ready", f"{f'Run {job.number} of' if is_run else 'Trying several plans for'} {of} {outcome}.")
+    label = plan_label(job.draft["plan"])
+    what = f"Run {job.number} ({label})" if is_run else f"Trying several plans around {label}"
+    if any(job.draft[key] != draft[key] for key in ("plan", "repairs")):
+        why = f": {job.message}" if job.state == "failed" else "."
+        return Ending("Ready", f"The plan has changed since. {what} {outcome}{why}", "info")
+    if job.state == "done":
+        return Ending("Done", f"{what} {outcome} in {job.seconds_taken:.0f} seconds.", "good", is_of_draft=True)
+    if job.state == "cancelled":
+        return Ending("Stopped", f"{what} {outcome}; nothing of it was kept.", "warning", is_of_draft=True)
+    return Ending("That did not work", f"{what} {outcome}: {job.message}", "error", is_of_draft=True)
 
 
 def _plan(plan: dict[str, Any]) -> None:
@@ -74,20 +108,20 @@ class _Progress:
                 self._idle(self.shown)
 
     def _idle(self, job: Job | None) -> None:
-        if job is None:
-            heading("Ready")
-        elif job.state == "done":
-            heading("Done")
-            message(f"{job.name} was finished in {job.seconds_taken:.0f} seconds.", "good")
-            link("See the result →", self._result_of(job), classes="button primary")
-        elif job.state == "cancelled":
-            heading("Stopped")
-            message(f"{job.name} was stopped; nothing of it was kept.", "warning")
-        else:
-            heading("That did not work")
-            message(job.message, "error")
-        again = job is not None and job.state == "done" and job.draft == self.frame.session.draft
-        self.starting = button("Run again" if again else "Start", self._start, classes="" if again else "primary")
+        ended = ending_of(job, self.frame.session.draft)
+        is_done = job is not None and job.state == "done"
+        heading(ended.heading)
+        if ended.kind:
+            message(ended.sentence, ended.kind)
+        elif ended.sentence:
+            text(ended.sentence, "p", "small")
+        again = job is not None and job.kind == "run" and is_done and ended.is_of_draft
+        with box("row middle"):
+            if job is not None and is_done and ended.is_of_draft:
+                link("See the result →", self._result_of(job), classes="button primary")
+            self.starting = button("Run again" if again else "Start", self._start, classes="" if again else "primary")
+            if job is not None and is_done and not ended.is_of_draft:
+                link("See that result →", self._result_of(job))
 
     async def _start(self) -> None:
         frame, session = self.frame, self.frame.session

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from anonto.web.drafts import references
+from anonto.web.drafts import references, stem_of
+from anonto.web.files import beside, name_beside
 from anonto.web.frame import onward
 from anonto.web.pages.result import chosen_run, warn_of_other_table
 from anonto.web.parts import box, button, checkbox, choice, heading, link, message, show, tag, term, text
@@ -47,7 +48,7 @@ def take_away_page(frame: Frame, asked: dict[str, str]) -> None:
             texts = await _texts(frame, run)
             place.clear()
             with place:
-                _recipe(run, *texts)
+                _recipe(frame, run, *texts)
 
         frame.soon(place, "Writing the plan", content)
         if run["files"]:
@@ -128,8 +129,8 @@ async def _texts(frame: Frame, run: dict[str, Any]) -> tuple[str, str, str]:
     session, draft = frame.session, run["draft"]
     used = {ref for one in draft["plan"]["columns"].values() for ref in references(one)}
     names = {session.path(ref): draft["ontologies"].get(ref, ref) for ref in used if "/" in ref}
-    beside = sorted(names.values())
-    heading_words = "Made with `anonto serve`." + (f"\nPut beside it: {', '.join(beside)}." if beside else "")
+    needed = sorted(names.values())
+    heading_words = "Made with `anonto serve`." + (f"\nPut beside it: {', '.join(needed)}." if needed else "")
     resolved = session.given(draft)["plan"]
     found = await session.desk.call("plan_text", {"plan": resolved, "names": names, "heading": heading_words})
     folder = session.run_folder(run["number"])
@@ -137,19 +138,23 @@ async def _texts(frame: Frame, run: dict[str, Any]) -> tuple[str, str, str]:
     (folder / "plan.toml").write_text(found["text"], encoding="utf-8")
     repairs = draft["repairs"]
     name, ending = draft["table"]["name"], run.get("ending", ".csv")
-    return found["text"], _commands(name, ending), _code(name, ending, repairs)
+    stem = stem_of(draft)
+    return found["text"], _commands(name, stem, ending), _code(name, stem, ending, repairs)
 
 
-def _commands(name: str, ending: str) -> str:
-    table, masked = shlex.quote(name), f"masked{ending}"
+def _commands(name: str, stem: str, ending: str) -> str:
+    """The commands, with the names that the files are downloaded by."""
+    files = (name, f"{stem}-plan.toml", f"{stem}-masked{ending}", f"{stem}-report.html")
+    table, plan, masked, report = map(shlex.quote, files)
+    private = shlex.quote(f"{stem}-masked{ending}.private.json")
     return (
-        f"anonto mask {table} --plan plan.toml --output {masked} --report report.html\n"
-        f"anonto assess {table} {masked} --plan plan.toml --private {masked}.private.json"
+        f"anonto mask {table} --plan {plan} --output {masked} --report {report}\n"
+        f"anonto assess {table} {masked} --plan {plan} --private {private}"
     )
 
 
-def _code(name: str, ending: str, repairs: dict[str, dict[str, str]]) -> str:
-    table = repr(name)
+def _code(name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]]) -> str:
+    table, plan = repr(name), repr(f"{stem}-plan.toml")
     lines = ["import anonto", ""]
     source = table
     if any(repairs.values()):
@@ -166,18 +171,19 @@ def _code(name: str, ending: str, repairs: dict[str, dict[str, str]]) -> str:
         lines.append("")
         source = "table"
     lines += [
-        f'release = anonto.mask({source}, "plan.toml")',
-        f'release.save("masked{ending}", report="report.html")',
-        f'found = anonto.assess({source}, release.table, "plan.toml")',
+        f"release = anonto.mask({source}, {plan})",
+        f"release.save({f'{stem}-masked{ending}'!r}, report={f'{stem}-report.html'!r})",
+        f"found = anonto.assess({source}, release.table, {plan})",
         "print(found.worst)",
     ]
     return "\n".join(lines)
 
 
-def _recipe(run: dict[str, Any], plan: str, commands: str, code: str) -> None:
+def _recipe(frame: Frame, run: dict[str, Any], plan: str, commands: str, code: str) -> None:
     with box("card"):
         heading("To do it again")
         text("The same plan, with a new secret each time: the seed is in none of these.")
+        text("Keep the plan in the house: with some methods, whoever knows the parameters recognises more people.")
         if any(run["draft"]["repairs"].values()):
             message(
                 "Codes were repaired on the way. The commands do not know: mend the table first, as the code does.",
@@ -187,7 +193,11 @@ def _recipe(run: dict[str, Any], plan: str, commands: str, code: str) -> None:
             with box("stack"):
                 heading(title, 3)
                 show(tag("pre", tag("code", words), tabindex="0", role="region", aria_label=title))
-        link("Download the plan", f"/take/{run['number']}/plan", classes="button", download="")
+        with box("row"):
+            link("Download the plan", f"/take/{run['number']}/plan", classes="button", download="")
+            for what, reference in beside(frame.session, run).items():
+                label = f"Download {name_beside(run, reference)}"
+                link(label, f"/take/{run['number']}/{what}", classes="button", download="")
 
 
 def _private(run: dict[str, Any]) -> None:
