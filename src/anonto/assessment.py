@@ -16,6 +16,7 @@ from anonto.errors import (
     ForeignRecordError,
     ForeignReleaseError,
     MissingColumnError,
+    MissingFileError,
     ParameterError,
     PrivateRecordError,
     ReleaseShapeError,
@@ -418,6 +419,8 @@ class _Record:
 def _record_of(private: str | os.PathLike[str] | None) -> _Record | None:
     if private is None:
         return None
+    if not Path(private).exists():
+        raise MissingFileError(str(private))
     try:
         record = json.loads(Path(private).read_text(encoding="utf-8"))
         cut = {int(number): int(rows) for number, rows in record.get("block_rows", {}).items()}

@@ -7,6 +7,8 @@ ontology, names of files, columns and parameters are not cells and may be named.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -215,7 +217,8 @@ class UnwritableFileError(FileError):
     """The output cannot be written."""
 
     def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"{name!r} cannot be written ({reason}); nothing was left behind.")
+        advice = "make its folder first" if reason == os.strerror(errno.ENOENT) else "nothing was left behind"
+        super().__init__(f"{name!r} cannot be written ({reason}); {advice}.")
 
 
 class ExistingFileError(FileError):

@@ -15,6 +15,7 @@ from anonto.errors import (
     ForeignRecordError,
     ForeignReleaseError,
     MissingColumnError,
+    MissingFileError,
     PrivateRecordError,
     ReleaseShapeError,
     ShuffledRowsError,
@@ -131,9 +132,10 @@ def test_a_release_that_does_not_fit_is_refused(table: pl.DataFrame, tmp_path: P
     with pytest.raises(MissingColumnError):
         anonto.assess(table, masked, PLAN, predict="stya")
     (tmp_path / "wrong.json").write_text("{}")
-    for path in (tmp_path / "wrong.json", tmp_path / "nowhere.json"):
-        with pytest.raises(PrivateRecordError):
-            anonto.assess(table, masked, PLAN, private=path)
+    with pytest.raises(PrivateRecordError):
+        anonto.assess(table, masked, PLAN, private=tmp_path / "wrong.json")
+    with pytest.raises(MissingFileError):
+        anonto.assess(table, masked, PLAN, private=tmp_path / "nowhere.json")
 
 
 def test_dropped_records_are_left_out_of_the_comparison(table: pl.DataFrame) -> None:
