@@ -96,6 +96,7 @@ def test_the_proposal_is_accepted_unedited(
         assert anonto.mask(data_folder / table, written).evidence["n_records"] == release.evidence["n_records"]
 
 
+@pytest.mark.filterwarnings("ignore::anonto.errors.NothingMaskedWarning")
 @pytest.mark.parametrize(
     "table",
     [

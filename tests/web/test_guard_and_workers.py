@@ -112,6 +112,23 @@ def test_a_worker_that_is_stopped_while_it_starts_does_nothing() -> None:
     asyncio.run(work())
 
 
+@pytest.mark.parametrize("stops", [True, False])
+def test_no_process_outlives_the_loop_that_began_it(stops: bool) -> None:
+    async def work() -> int | None:
+        worker = Worker()
+        await worker.call("methods", {})
+        pid = worker.pid
+        if stops:
+            worker.stop()
+            await asyncio.sleep(0)
+        return pid
+
+    pid = asyncio.run(work())
+    assert pid is not None
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
 def test_those_who_wait_are_told_when_a_process_dies_though_another_has_begun() -> None:
     async def work() -> None:
         worker = Worker()
@@ -195,7 +212,6 @@ def test_an_ontology_that_a_link_leads_to_from_outside_is_not_opened(tmp_path: P
             house = House(Sessions(tmp_path / "sessions", records), root, 1, demo=False)
             await house.open_picked(session, (inside / "table.csv").relative_to(root).as_posix())
             session.close()
-            await asyncio.sleep(0.1)
             return session.plan["columns"]["code"].get("ontology")
 
         return asyncio.run(work())

@@ -139,13 +139,26 @@ class Worker:
             if self._process is process:
                 self._process = None
             self._let_go(process)
-            await process.communicate()  # until it is gone, and its lines are closed
+            await _gone(process)
 
     def _let_go(self, process: Process) -> None:
         """Tell those who wait for a process that no answer will come."""
         for asked, answer in self._waiting.values():
             if asked is process and not answer.done():
                 answer.set_exception(StoppedWorkError())
+
+
+async def _gone(process: Process) -> None:
+    """Wait until a process that was ended is gone and its lines are closed, even if the loop is about to end."""
+    given_up: asyncio.CancelledError | None = None
+    while True:
+        try:
+            await process.communicate()
+            break
+        except asyncio.CancelledError as error:
+            given_up = error
+    if given_up is not None:
+        raise given_up
 
 
 def _end(process: Process) -> None:
