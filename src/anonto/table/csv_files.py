@@ -21,6 +21,7 @@ from anonto.errors import (
     MalformedFileError,
     RaggedRecordsError,
     ReplacedEncodingWarning,
+    UnnamedColumnsError,
 )
 from anonto.ontology.source import GZIP_MAGIC, file_sha256, opened, read_unpacked
 from anonto.table.csv_text import (
@@ -108,7 +109,7 @@ def _frame(content: bytes, data: Bytes, separator: int, facts: Longs, name: str)
     names = next(csv.reader(io.StringIO(header, newline=""), delimiter=chr(separator)))
     is_one_column = len(names) == 1
     is_odd = facts[kernels.N_STRAY_QUOTES] or facts[kernels.N_RETURNS] or facts[kernels.N_LEADING_BLANK]
-    if is_odd or (facts[kernels.N_BLANK] and not is_one_column):
+    if is_odd or (facts[kernels.N_BLANK] and (not is_one_column or b"\r" in content)):  # a blank record may end so, too
         strays = int(facts[kernels.N_STRAY_QUOTES])
         content = kernels.canonical_records(data, separator, strays, is_one_column).tobytes()
     try:
@@ -118,7 +119,10 @@ def _frame(content: bytes, data: Bytes, separator: int, facts: Longs, name: str)
     expected = int(facts[kernels.N_RECORDS]) + (int(facts[kernels.N_BLANK]) if is_one_column else 0)
     if frame.shape != (expected, len(names)):
         raise MalformedFileError(name, "CSV", "its records cannot be told apart")
-    if len(names) > 1 and not names[-1] and frame.to_series(-1).null_count() == frame.height:
+    if len(names) > 1 and not names[-1]:
+        refuse_bad_names(names[:-1], name)
+        if frame.to_series(-1).null_count() < frame.height:
+            raise UnnamedColumnsError(name, [len(names)])
         names, frame = names[:-1], frame.drop(frame.columns[-1])
     refuse_bad_names(names, name)
     frame.columns = names

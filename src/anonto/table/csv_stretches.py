@@ -126,7 +126,7 @@ class CsvStretches:
             body = part[int(facts[kernels.HEADER_END]) :] if is_first else part
             is_first = False
             content = header + body
-            if is_odd:
+            if is_odd or (facts[kernels.N_BLANK] and b"\r" in body):
                 data = np.frombuffer(content, np.uint8)
                 strays = int(kernels.scan_records(data, self._separator)[kernels.N_STRAY_QUOTES])
                 content = kernels.canonical_records(data, self._separator, strays, self._is_one_column).tobytes()

@@ -86,6 +86,8 @@ def test_csv_in_stretches_of_any_size_is_the_same_table_or_the_same_refusal(
 @hypothesis.given(
     content=st.text(st.sampled_from('ab,;"\n\ré ')).map(str.encode), size=st.integers(1, 9), asked=st.booleans()
 )
+@hypothesis.example(content=b"a\n\r;", size=1, asked=False)
+@hypothesis.example(content=b"a\n\r;", size=9, asked=False)
 def test_any_text_is_the_same_table_or_the_same_refusal(
     content: bytes,
     size: int,
