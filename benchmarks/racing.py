@@ -16,7 +16,7 @@ LIMIT = 10.0
 REPEATS = 3
 
 Side = Callable[[int], float | None]
-"""The median seconds for a number of records; None where the side is not installed."""
+"""The median seconds for a number of records; None where the side is not installed, or takes no more."""
 
 
 @dataclass(slots=True)
