@@ -1099,18 +1099,6 @@ class MoreMemoryError(InputError):
         )
 
 
-class TooManyCombinationsError(InputError):
-    """Records that cannot be numbered, so that they cannot wait on disk."""
-
-    def __init__(self, method: str, columns: Sequence[str], memory: int) -> None:
-        super().__init__(
-            f"{method} of {counted(len(columns), 'column')} does not fit into {memory / 1e9:.1f} GB of memory, and "
-            "their values have too many combinations to be sorted on disk; allow more memory, or mask fewer columns "
-            "together."
-        )
-        self.columns = tuple(columns)
-
-
 class NotInStretchesError(InputError):
     """A table that does not fit into memory, in a format that is read or written as a whole."""
 

@@ -101,26 +101,13 @@ class KeyedPermutations:
 
 def keyed_permutations(seed: Seed, name: str, sizes: NDArray[np.int64]) -> KeyedPermutations:
     """Permutations of groups of the given sizes, the same for the same seed and name."""
-    return PermutationsInTurn(seed, name).of_next(sizes)
-
-
-class PermutationsInTurn:
-    """The same permutations, of some groups after the other."""
-
-    def __init__(self, seed: Seed, name: str) -> None:
-        self._tables, self._key, self._n_groups = seed.stream(name, "tables"), seed.key(name, "rounds"), 0
-
-    def of_next(self, sizes: NDArray[np.int64]) -> KeyedPermutations:
-        """Of the groups that follow."""
-        small = sizes <= SHUFFLED_UP_TO
-        offsets = np.full(sizes.size, -1, dtype=np.int64)
-        offsets[small] = np.cumsum(sizes[small]) - sizes[small]
-        table = np.empty(int(sizes[small].sum()), dtype=np.int32)
-        rng_kernels.shuffle_tables(self._tables, sizes, offsets, table)
-        widths, heights = rng_kernels.rectangles(sizes)
-        key = rng_kernels.key_from_group(self._key, self._n_groups)
-        self._n_groups += sizes.size
-        return KeyedPermutations((key, sizes, widths, heights, offsets, table))
+    small = sizes <= SHUFFLED_UP_TO
+    offsets = np.full(sizes.size, -1, dtype=np.int64)
+    offsets[small] = np.cumsum(sizes[small]) - sizes[small]
+    table = np.empty(int(sizes[small].sum()), dtype=np.int32)
+    rng_kernels.shuffle_tables(seed.stream(name, "tables"), sizes, offsets, table)
+    widths, heights = rng_kernels.rectangles(sizes)
+    return KeyedPermutations((seed.key(name, "rounds"), sizes, widths, heights, offsets, table))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

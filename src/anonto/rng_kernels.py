@@ -321,11 +321,6 @@ def rectangles(sizes: Longs) -> tuple[Longs, Longs]:
     return widths, heights
 
 
-def key_from_group(key: np.uint64, first: int) -> np.uint64:
-    """The key with which `key_of_group` gives group 0 the key that ``first`` has with the given one."""
-    return np.uint64((int(key) + first * int(_GOLDEN)) % (1 << 64))
-
-
 @njit(cache=True, nogil=True)
 def key_of_group(key: np.uint64, group: int) -> np.uint64:
     """A key of its own for the network of a group."""

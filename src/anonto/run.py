@@ -455,7 +455,7 @@ def _masked_together(
         [one.name for one in (*prepared, *beside)], [attribute for attribute, _ in seen], [codes for _, codes in seen]
     )
     fitted = method.fit(records, seed.stream("fit", number))
-    permutations = keyed_permutations(seed, f"apply {number}", fitted.flows.sizes)
+    permutations = keyed_permutations(seed, f"apply {number}", fitted.flows.permuted)
     released = apply_in_chunks(fitted.flows, permutations, record_of)
     del record_of
     done = [

@@ -133,6 +133,7 @@ def test_candidates_of_equi_width_swapping_are_the_records_of_the_bin() -> None:
     assert "need not look further" in found.sentences[-1]
 
 
+@pytest.mark.filterwarnings("ignore::anonto.errors.MostlyUnchangedWarning")
 def test_several_steps_leave_what_all_of_them_allow(table: pl.DataFrame) -> None:
     steps = [
         {"method": "rank-swap", "k": 9, "columns": ["age"]},

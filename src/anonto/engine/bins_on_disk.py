@@ -1,18 +1,13 @@
-"""Equi-width swapping of more distinct records than fit into memory: cells and rows wait on disk, bin by bin.
+"""Equi-width swapping of more records than fit into memory: rows wait on disk, some bins at a time.
 
-The outcome is the same as in memory, where records have numbers in the order of their codes, bins are gone through in
-theirs, and what becomes of a row depends on its record, on its place among the rows of its record, and on its bin:
-
-1. Rows are scattered to files by the stretch of records that theirs is in. File after file records get their numbers,
-   and each row its place by the keyed permutation of its record.
-2. Records and rows go on to files by the stretch of bins that they are in. Stretch after stretch the records of each
-   bin are exchanged, and each row gets the record that stands at its place.
-3. The rows go back to files by their own numbers, and are put there in order.
+1. Rows are scattered to files by the bin that they are in, as many bins to a file as fit.
+2. File after file the records of each bin are exchanged, as `anonto.methods.cells` says. What becomes of the rows goes
+   on to files by their own numbers.
+3. There they are put in order.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -20,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import MoreMemoryError, TooManyCombinationsError
-from anonto.methods import bin_kernels
-from anonto.methods.bin_parts import exchanged_in_bins, facts_of_parts, parts_of_bins
+from anonto.errors import MoreMemoryError
 from anonto.methods.bins import strata
-from anonto.methods.equi_width_swap import places_of
-from anonto.table.records import Records, distinct_rows
+from anonto.methods.cells import facts_of_parts
+from anonto.methods.equi_width_swap import exchanged_rows
+from anonto.table.record_counts import CountedRecords, RecordCounter
+from anonto.table.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,18 +30,17 @@ if TYPE_CHECKING:
 
     from anonto.engine.memory import Room
     from anonto.engine.spilling import Spilled
+    from anonto.methods.cells import Grid
     from anonto.methods.equi_width_swap import EquiWidthSwap
-    from anonto.rng import PermutationsInTurn
     from anonto.table.attributes import Attribute
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
 
-CELLS = 1 << 20
-"""Records, and bins, are counted in so many stretches of their numbers."""
-MOST_KEYS = 1 << 62
-BYTES_PER_ROW = 140
-"""What a row of a file takes while it is worked on; a record takes about as much."""
+CELL_BITS = 20
+"""Rows are counted by so many bits of what stands for their bin, before they are scattered."""
+OF_ROW, OF_COLUMN = 140, 16
+"""What a row of a file takes while it is worked on, and what each of its columns takes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,123 +85,94 @@ class BinsOnDisk:
     untouched: list[int] = field(default_factory=list)
     """When all is done: for each column the cells with a value that had no partner."""
 
-    def masker(self, rng: np.random.Generator, permutations: PermutationsInTurn, name: str) -> MaskerOnDisk:
+    def masker(self, key: np.uint64, name: str) -> MaskerOnDisk:
         """Exchange all records; what becomes of the rows waits in files that begin with a name."""
-        keys = _Keys.of(self.method, self._records(np.empty((0, len(self.names)), np.int32), np.empty(0, np.int64)))
-        if keys is None:
-            raise TooManyCombinationsError(self.method.name, self.names, self.room.memory)
-        most_rows = max(1, self.room.of_step // (4 * BYTES_PER_ROW))
-        rows_of_records, rows_of_bins = self._looked_through(keys)
-        by_record, by_bin = _stretches(rows_of_records, most_rows), _stretches(rows_of_bins, most_rows)
-        for stretch, n_rows in ((by_record, rows_of_records), (by_bin, rows_of_bins)):
-            self._require(np.bincount(stretch, weights=n_rows))
-        scattered = self._scattered(keys, by_record)
-        records, rows, n_records = self._with_places(keys, scattered, int(by_record[-1]) + 1, by_bin, permutations)
-        self._require(np.bincount(by_bin, weights=rows_of_bins), n_records)
+        grid = self.method.grid(self._records(CountedRecords.of([np.empty(0, np.int32) for _ in self.names])))
+        per_row = OF_ROW + OF_COLUMN * len(self.names)
+        most_rows = max(1, self.room.of_step // (2 * per_row))
+        rows_of_cell = self._looked_through(grid)
+        file_of_cell = files_of_cells(rows_of_cell, most_rows)
+        largest = int(np.bincount(file_of_cell, weights=rows_of_cell).max())
+        if per_row * largest > self.room.of_step:
+            what = f"bins of {largest:,} records"
+            raise MoreMemoryError(self.method.name, self.names, per_row * largest, self.room.memory, what)
+        scattered = self._scattered(grid, file_of_cell)
         groups = _groups(self.firsts, most_rows)
         firsts = np.array([self.firsts[one] for one in groups[:-1]])
-        done, facts = self._exchanged(keys, records, rows, n_records.size, firsts, rng)
-        return MaskerOnDisk(self.attributes, self.firsts[:-1], self._in_order(keys, done, groups, name), facts)
+        done, facts = self._exchanged(grid, key, scattered, int(file_of_cell[-1]) + 1, firsts)
+        return MaskerOnDisk(self.attributes, self.firsts[:-1], self._in_order(done, groups, name), facts)
 
-    def _in_order(self, keys: _Keys, done: _Scattered, groups: Sequence[int], name: str) -> list[Spilled]:
+    def _records(self, counted: CountedRecords) -> Records:
+        return Records(self.names, self.attributes, counted.codes, counted.counts)
+
+    def _looked_through(self, grid: Grid) -> Longs:
+        """Rows by cells; patterns of missing cells that few rows have are refused."""
+        rows_of_cell = np.zeros(1 << CELL_BITS, np.int64)
+        patterns = RecordCounter(len(self.names))
+        for number in range(len(self.firsts) - 1):
+            columns, _ = self.codes_of(number)
+            rows_of_cell += np.bincount(_cells(grid, columns), minlength=rows_of_cell.size)
+            patterns.add(CountedRecords.of([np.minimum(column, 0) for column in columns]))
+        strata(self._records(patterns.counted()), 2)
+        return rows_of_cell
+
+    def _scattered(self, grid: Grid, file_of_cell: Longs) -> _Scattered:
+        scattered = _Scattered(self.folder, "bins", len(self.names))
+        for number in range(len(self.firsts) - 1):
+            columns, rows = self.codes_of(number)
+            scattered.add(file_of_cell[_cells(grid, columns)], rows, columns)
+        return scattered
+
+    def _exchanged(
+        self, grid: Grid, key: np.uint64, scattered: _Scattered, n_files: int, groups: Longs
+    ) -> tuple[_Scattered, dict[str, Any]]:
+        """Rows with the record that they become, by stretches of their numbers; and what is known of the bins."""
+        done, facts = _Scattered(self.folder, "done", len(self.names)), []
+        self.untouched = [0] * len(self.names)
+        for number in range(n_files):
+            rows, columns = scattered.read(number)
+            if not rows.size:
+                continue
+            found = exchanged_rows(self.method, self.names, self.attributes, grid, key, columns)
+            del columns
+            group = np.searchsorted(groups, rows, side="right") - 1
+            done.add(group, rows, found.released)
+            facts.append(found.facts)
+            self.untouched = [before + now for before, now in zip(self.untouched, found.untouched, strict=True)]
+        return done, facts_of_parts(facts)
+
+    def _in_order(self, done: _Scattered, groups: Sequence[int], name: str) -> list[Spilled]:
         """For each column the released codes in the order of the rows, some stretches after the other."""
         files = [self.new_file(f"{name}-{place}") for place in range(len(self.names))]
         for number, (begin, end) in enumerate(pairwise(groups)):
-            first, found = self.firsts[begin], done.read(number)
-            becomes = np.zeros(self.firsts[end] - first, dtype=np.int64)
-            becomes[found[:, 0] - first] = found[:, 1]
-            del found
-            for stretch in range(begin, end):
-                part = becomes[self.firsts[stretch] - first : self.firsts[stretch + 1] - first]
-                for file, codes in zip(files, keys.codes(part).T, strict=True):
-                    file.append(codes)
+            first = self.firsts[begin]
+            rows, columns = done.read(number)
+            for file, codes in zip(files, columns, strict=True):
+                becomes = np.full(self.firsts[end] - first, -1, dtype=np.int32)
+                becomes[rows - first] = codes
+                for stretch in range(begin, end):
+                    file.append(becomes[self.firsts[stretch] - first : self.firsts[stretch + 1] - first])
         for file in files:
             file.finish()
         return files
 
-    def _records(self, codes: Codes, counts: Longs) -> Records:
-        return Records(self.names, self.attributes, codes, counts)
 
-    def _require(self, n_rows: NDArray[Any], n_records: Longs | int = 0) -> None:
-        """Refuse what cannot be cut small enough, by the rows, and the records, of each file."""
-        needed = BYTES_PER_ROW * (n_rows + n_records)
-        most = int(needed.argmax())
-        if needed[most] > self.room.of_step:
-            raise self._too_much(int(needed[most]), f"bins of {int(n_rows[most]):,} records")
-
-    def _too_much(self, needed: int, what: str) -> MoreMemoryError:
-        return MoreMemoryError(self.method.name, self.names, needed, self.room.memory, what)
-
-    def _looked_through(self, keys: _Keys) -> tuple[Longs, Longs]:
-        """Rows by stretches of records and of bins; patterns of missing cells that few rows have are refused."""
-        rows_of_cell, rows_of_bins = np.zeros(CELLS, np.int64), np.zeros(CELLS, np.int64)
-        patterns: dict[tuple[int, ...], int] = {}
-        for number in range(len(self.firsts) - 1):
-            columns, _ = self.codes_of(number)
-            rows_of_cell += np.bincount(keys.of_rows(columns) // keys.per_cell, minlength=CELLS)
-            codes = np.stack(columns, axis=1)
-            rows_of_bins += np.bincount(keys.bins(codes) // keys.bins_per_cell, minlength=CELLS)
-            own, which = distinct_rows([(column < 0).astype(np.int32) for column in columns])
-            for pattern, count in zip(own.tolist(), np.bincount(which).tolist(), strict=True):
-                patterns[tuple(pattern)] = patterns.get(tuple(pattern), 0) + count
-        lacking = np.array(list(patterns), dtype=np.int32).reshape(-1, len(self.names))
-        strata(self._records(-lacking, np.array(list(patterns.values()), dtype=np.int64)), 2)
-        return rows_of_cell, rows_of_bins
-
-    def _scattered(self, keys: _Keys, by_record: Longs) -> _Scattered:
-        scattered = _Scattered(self.folder, "records", 2)
-        for number in range(len(self.firsts) - 1):
-            columns, rows = self.codes_of(number)
-            own = keys.of_rows(columns)
-            scattered.add(by_record[own // keys.per_cell], own, rows)
-        return scattered
-
-    def _with_places(
-        self, keys: _Keys, scattered: _Scattered, n_files: int, by_bin: Longs, permutations: PermutationsInTurn
-    ) -> tuple[_Scattered, _Scattered, Longs]:
-        """Records with their counts, and rows with their record, their place and their number, by stretches of bins."""
-        records, rows = _Scattered(self.folder, "bins", 2), _Scattered(self.folder, "rows", 3)
-        n_records = np.zeros(int(by_bin[-1]) + 1, dtype=np.int64)
-        for number in range(n_files):
-            found = scattered.read(number)
-            distinct, which = np.unique(found[:, 0], return_inverse=True)
-            counts = np.bincount(which, minlength=distinct.size)
-            by_row = np.argsort(which, kind="stable")
-            positions = np.empty(which.size, dtype=np.int64)
-            positions[by_row] = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
-            del by_row
-            places = permutations.of_next(counts)(which.astype(np.int32), positions)
-            part = by_bin[keys.bins(keys.codes(distinct)) // keys.bins_per_cell]
-            in_part = _counted_on(part, n_records)
-            records.add(part, distinct, counts)
-            rows.add(part[which], in_part[which], places, found[:, 1])
-            n_records += np.bincount(part, minlength=n_records.size)
-        return records, rows, n_records
-
-    def _exchanged(
-        self, keys: _Keys, records: _Scattered, rows: _Scattered, n_parts: int, groups: Longs, rng: np.random.Generator
-    ) -> tuple[_Scattered, dict[str, Any]]:
-        """Rows with the record that they become, by stretches of their numbers; and what is known of the bins."""
-        done, facts = _Scattered(self.folder, "done", 2), []
-        self.untouched = [0] * len(self.names)
-        for part in range(n_parts):
-            found = records.read(part)
-            own = self._records(keys.codes(found[:, 0]), np.ascontiguousarray(found[:, 1]))
-            one = exchanged_in_bins(self.method, own, keys.bins(own.codes), rng)
-            becomes = np.repeat(one.flows.targets, one.flows.amounts)
-            begins = np.cumsum(own.counts) - own.counts
-            of_row = rows.read(part)
-            target = becomes[begins[of_row[:, 0]] + of_row[:, 1]]
-            group = np.searchsorted(groups, of_row[:, 2], side="right") - 1
-            done.add(group, of_row[:, 2], found[target, 0])
-            facts.append(one.facts)
-            self.untouched = [before + now for before, now in zip(self.untouched, one.untouched, strict=True)]
-        return done, facts_of_parts(facts)
+def _cells(grid: Grid, columns: Sequence[Codes]) -> Longs:
+    """For each row some of the bits that stand for its bin."""
+    identities = grid.identities(np.stack(columns, axis=1))
+    return (identities >> np.uint64(64 - CELL_BITS)).astype(np.int64)
 
 
-def _stretches(rows_of_cell: Longs, most_rows: int) -> Longs:
-    """For each cell its stretch: as many that follow each other as have so many rows, one at least."""
-    return parts_of_bins(np.concatenate([[0], rows_of_cell]), most_rows)[1:] - 1
+def files_of_cells(rows_of_cell: Longs, most_rows: int) -> Longs:
+    """For each cell its file: consecutive cells that together have at most so many rows, or one that has more alone."""
+    files = np.zeros(rows_of_cell.size, dtype=np.int64)
+    ends = np.concatenate([[0], np.cumsum(rows_of_cell)])
+    file = first = 0
+    while first < rows_of_cell.size:
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + most_rows, side="right")) - 1)
+        files[first:last] = file
+        file, first = file + 1, last
+    return files
 
 
 def _groups(firsts: Sequence[int], most_rows: int) -> list[int]:
@@ -219,89 +184,36 @@ def _groups(firsts: Sequence[int], most_rows: int) -> list[int]:
     return [*groups, len(firsts) - 1]
 
 
-def _counted_on(part: Longs, before: Longs) -> Longs:
-    """For each record its number inside its part, of which some have been counted before."""
-    by_part = np.argsort(part, kind="stable")
-    sizes = np.bincount(part, minlength=before.size)
-    numbers = np.empty(part.size, dtype=np.int64)
-    numbers[by_part] = np.arange(part.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.asarray(numbers + before[part])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Keys:
-    """Records and bins as numbers in their order."""
-
-    widths: tuple[int, ...]
-    """How many codes each column has, none included."""
-    per_cell: int
-    places: Codes
-    """Of each code on the grid, column after column."""
-    begins: Longs
-    n_places: Longs
-    bins_per_cell: int
-
-    @classmethod
-    def of(cls, method: EquiWidthSwap, records: Records) -> _Keys | None:
-        """For the columns of records; None where one number cannot hold them."""
-        places = places_of(records, width=method.width, bins=method.bins)
-        widths = tuple(attribute.counts.size + 1 for attribute in records.attributes)
-        n_places = [int(one.max(initial=-1)) + 2 for one in places]
-        n_keys, n_bins = math.prod(widths), math.prod(n_places)
-        if max(n_keys, n_bins) >= MOST_KEYS:
-            return None
-        begins = np.cumsum([0, *(one.size for one in places)])[:-1]
-        return cls(widths, -(-n_keys // CELLS), np.concatenate(places), begins, np.array(n_places), -(-n_bins // CELLS))
-
-    def of_rows(self, columns: Sequence[Codes]) -> Longs:
-        """The keys of rows."""
-        keys = np.zeros(columns[0].size, dtype=np.int64)
-        for codes, width in zip(columns, self.widths, strict=True):
-            keys *= width
-            keys += codes
-            keys += 1
-        return keys
-
-    def codes(self, keys: Longs) -> Codes:
-        """Records × columns."""
-        codes, rest = np.empty((keys.size, len(self.widths)), dtype=np.int32), keys
-        for place in range(len(self.widths) - 1, -1, -1):
-            rest, own = np.divmod(rest, self.widths[place])
-            codes[:, place] = own - 1
-        return codes
-
-    def bins(self, codes: Codes) -> Longs:
-        """The bin of each record; 0 for none."""
-        bins: Longs = bin_kernels.combined(codes, self.places, self.begins, self.n_places)
-        return bins
-
-
 class _Scattered:
-    """Rows of numbers in files that are each read once, in the order in which they came."""
+    """Numbers of rows, and their codes, in files that are each read once, in the order in which they came."""
 
-    def __init__(self, folder: Path, name: str, width: int) -> None:
-        self._folder, self._name, self._width = folder, name, width
+    def __init__(self, folder: Path, name: str, n_columns: int) -> None:
+        self._folder, self._name, self._width = folder, name, 2 + n_columns
 
-    def add(self, files: Longs, *columns: Longs) -> None:
+    def add(self, files: Longs, rows: Longs, columns: Sequence[Codes]) -> None:
         """Write each row to its file."""
         order = np.argsort(files.astype(np.uint16) if files.max(initial=0) < 1 << 16 else files, kind="stable")
         ends = np.cumsum(np.bincount(files)) if files.size else np.empty(0, np.int64)
-        rows = np.stack([column[order] for column in columns], axis=1, dtype=np.int64)
+        written = np.empty((rows.size, self._width), dtype=np.int32)
+        written[:, :2] = rows[order].view(np.int32).reshape(-1, 2)
+        for place, codes in enumerate(columns):
+            written[:, 2 + place] = codes[order]
         first = 0
         for number, last in enumerate(ends.tolist()):
             if last > first:
                 with self._path(number).open("ab") as file:
-                    file.write(rows[first:last].data)
+                    file.write(written[first:last].data)
             first = last
 
-    def read(self, number: int) -> Longs:
-        """The rows of a file, which is then gone."""
+    def read(self, number: int) -> tuple[Longs, list[Codes]]:
+        """The rows of a file, which is then gone, and column by column their codes."""
         path = self._path(number)
         if not path.exists():
-            return np.empty((0, self._width), dtype=np.int64)
-        rows = np.fromfile(path, dtype=np.int64).reshape(-1, self._width)
+            return np.empty(0, dtype=np.int64), [np.empty(0, dtype=np.int32) for _ in range(self._width - 2)]
+        found = np.fromfile(path, dtype=np.int32).reshape(-1, self._width)
         path.unlink()
-        return rows
+        rows = np.ascontiguousarray(found[:, :2]).view(np.int64).ravel()
+        return rows, [np.ascontiguousarray(column) for column in found[:, 2:].T]
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{self._name}-{number}"

@@ -6,32 +6,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anonto.errors import InternalError, MoreMemoryError
-from anonto.methods.bin_parts import BinParts, equi_width_dealt, equi_width_in_parts
 from anonto.methods.blocks import fit_in_blocks, is_cut
 from anonto.methods.equi_depth_swap import EquiDepthSwap
-from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.group_swap import GroupSwap
 from anonto.methods.microaggregate import Microaggregate
 from anonto.methods.parameters import LEAST_PER_K
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import numpy as np
-    from numpy.typing import NDArray
 
     from anonto.engine.memory import Room
     from anonto.methods.flows import Flows
     from anonto.methods.record_flows import RecordFlows
     from anonto.methods.registry import ColumnMethod, Method, RecordMethod
-    from anonto.rng import KeyedPermutations
     from anonto.table.prepare import PreparedColumn
     from anonto.table.records import Records
 
-    Longs = NDArray[np.int64]
-
-BYTES_PER_ROW = {"rank-swap": 9, "rank-swap-fixed": 10, "frequency-swap": 10, "equi-width-swap": 40}
+BYTES_PER_ROW = {"rank-swap": 9, "rank-swap-fixed": 10, "frequency-swap": 10, "equi-width-swap": 24}
 """What a row takes while a method is fitted; of methods that list rows with all their columns it is more."""
 OF_OTHERS = 128
 OF_COLUMN = 16
@@ -39,8 +33,6 @@ BYTES_PER_RECORD = 150
 """What a distinct record takes, one flow from it and its permutation included."""
 BYTES_PER_FLOW = 16
 """What each further flow takes."""
-BYTES_PER_DEALT = 8
-"""What a row takes that is dealt out to: what it becomes, and its place in the permutation of its record."""
 
 
 def bytes_per_row(method: Method, n_columns: int) -> int:
@@ -73,21 +65,8 @@ class Fitting:
         in_threads(fit, slices(0, len(columns), 1 if sum(needed) <= self.room.of_step else len(columns)))
         return [fitted[place] for place in range(len(columns))]
 
-    def records(
-        self,
-        method: RecordMethod,
-        records: Records,
-        rng: np.random.Generator,
-        permutations: Callable[[Longs], KeyedPermutations] | None = None,
-    ) -> RecordFlows:
-        """A method for whole records: at once if there is room, else in parts that give the same, or in blocks.
-
-        Args:
-            method: The method.
-            records: All distinct records.
-            rng: Of the step.
-            permutations: Of the rows of each record; with them rows may be dealt out instead of flows.
-        """
+    def records(self, method: RecordMethod, records: Records, rng: np.random.Generator) -> RecordFlows:
+        """A method for whole records: at once if there is room, else in blocks."""
         n_columns = len(records.names) - len(getattr(method, "also_needs", ()))
         per_row = bytes_per_row(method, n_columns) - BYTES_PER_RECORD
         for_rows = self.room.of_step - BYTES_PER_RECORD * records.counts.size
@@ -101,13 +80,6 @@ class Fitting:
                 needed = self.room.of_step - for_rows + per_row * n_rows + further
                 raise MoreMemoryError(method.name, records.names[:n_columns], needed, self.room.memory, what)
 
-        if isinstance(method, EquiWidthSwap):
-            parts = BinParts.of(method, records, most_rows // 4)
-            if permutations is not None and 2 * BYTES_PER_FLOW * parts.most_flows > BYTES_PER_DEALT * records.n_rows:
-                for_rows -= BYTES_PER_DEALT * records.n_rows
-                require(parts.largest, f"bins of {parts.largest:,} records and what becomes of all")
-                return equi_width_dealt(method, parts, rng, permutations(records.counts), require)
-            return equi_width_in_parts(method, parts, rng, require)
         if isinstance(method, GroupSwap | Microaggregate | EquiDepthSwap):
             if method.block_rows is None:
                 method = replace(method, block_rows=max(most_rows // 2, LEAST_PER_K * method.k))

@@ -97,7 +97,7 @@ class OutOfCore:
             self.open_once,
             count_records=self._count_records,
             first_of=self._first_of,
-            deal_records=fitting.records,
+            fit_records=fitting.records,
             scatter=self._bins_on_disk,
             fit_columns=fitting.columns,
         )

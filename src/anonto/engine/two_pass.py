@@ -27,10 +27,10 @@ import numpy as np
 
 from anonto.engine.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally
 from anonto.errors import InternalError, MoreMemoryError, TooWideRangeError
-from anonto.methods.bin_parts import DealtFlows
+from anonto.methods.cells import drawn_key
 from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.row_masking import moves_between
-from anonto.rng import PermutationsInTurn, keyed_permutations
+from anonto.rng import keyed_permutations
 from anonto.table.attributes import ExtendedAttribute, NumericAttribute
 from anonto.table.columns import MISSING
 from anonto.table.door import longer_polars
@@ -273,10 +273,6 @@ class Surroundings:
         method.fit(records, rng)
     )
     """How a method for whole records is fitted: at once, or in parts."""
-    deal_records: (
-        Callable[[RecordMethod, Records, np.random.Generator, Callable[[Longs], KeyedPermutations]], RecordFlows] | None
-    ) = None
-    """The same where rows may be dealt out instead of flows, by permutations of the rows of each record."""
     scatter: Callable[[EquiWidthSwap, tuple[str, ...], tuple[Attribute, ...], Sequence[Codes]], BinsOnDisk] | None = (
         None
     )
@@ -389,16 +385,8 @@ def _fit_records(
     names = tuple(one.name for one in (*prepared, *beside))
     counted = given.count_records(names, maps)
     records = Records(names, (*attributes, *(one.attribute for one in beside)), counted.codes, counted.counts)
-    stream, permutations_of = (
-        given.seed.stream("fit", number),
-        partial(keyed_permutations, given.seed, f"apply {number}"),
-    )
-    if given.deal_records is None:
-        fitted = given.fit_records(method, records, stream)
-    else:
-        fitted = given.deal_records(method, records, stream, permutations_of)
-    is_dealt = isinstance(fitted.flows, DealtFlows)
-    permutations = permutations_of(fitted.flows.sizes[:0] if is_dealt else fitted.flows.sizes)
+    fitted = given.fit_records(method, records, given.seed.stream("fit", number))
+    permutations = keyed_permutations(given.seed, f"apply {number}", fitted.flows.permuted)
     released = fitted.attributes or records.attributes
     columns = (
         tuple(given.out_column(one, attribute) for one, attribute in zip(prepared, released, strict=False))
@@ -432,8 +420,7 @@ def _fit_on_disk(
     names = tuple(one.name for one in prepared)
     maps = [given.learnt[one.name].places_in(one.column.values) for one in prepared]
     bins = given.scatter(method, names, tuple(one.attribute for one in prepared), maps)
-    stream, permutations = given.seed.stream("fit", number), PermutationsInTurn(given.seed, f"apply {number}")
-    masker = bins.masker(stream, permutations, f"becomes-{number}")
+    masker = bins.masker(drawn_key(given.seed.stream("fit", number)), f"becomes-{number}")
     columns = tuple(given.out_column(one, one.attribute) for one in prepared)
     part = RowPart(columns, masker, np.uint64(0))
     untouched = dict(zip(names, bins.untouched, strict=True))

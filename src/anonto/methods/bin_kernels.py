@@ -8,10 +8,18 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from anonto.rng_kernels import mixed, philox
+
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
+LongWords = NDArray[np.uint64]
+Shorts = NDArray[np.uint16]
 Whole = int | np.integer[Any]
+
+_LOW = np.uint64(0xFFFFFFFF)
+_32 = np.uint64(32)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 STEPS = 1e12
 """A grid's lines count as reached from one part in this many before them."""
@@ -121,6 +129,99 @@ def exchange_pairs(members: Ints, offsets: Longs, cycle: bool, generator: np.ran
         for row in range(start, end, 2):
             taken[row], taken[row + 1] = members[row + 1], members[row]
     return taken, alone[:n_alone]
+
+
+@njit(cache=True, nogil=True)
+def identities(codes: Ints, records: Ints, places: Ints, begins: Longs) -> LongWords:
+    """For each of some records 64 bits that depend on its places in all columns, and on nothing else."""
+    out = np.empty(records.size, np.uint64)
+    for i in range(records.size):
+        word = np.uint64(0)
+        for c in range(codes.shape[1]):
+            code = codes[records[i], c]
+            place = np.uint64(places[begins[c] + code] + 1) if code >= 0 else np.uint64(0)
+            word = np.uint64(mixed((word ^ place) + _GOLDEN))
+        out[i] = word
+    return out
+
+
+@njit(cache=True, nogil=True)
+def first_rows(members: Ints, n_records: Whole) -> Longs:
+    """For each record where its rows begin, among rows of which those of a record stand together."""
+    begins = np.zeros(n_records, np.int64)
+    for row in range(members.size - 1, -1, -1):
+        begins[members[row]] = row
+    return begins
+
+
+@njit(cache=True, nogil=True)
+def _shuffle_by_key(order: Ints, identity: np.uint64, key: np.uint64) -> None:
+    """Put 0, 1, … into an order that a key and an identity give (Fisher and Yates, by 64 random bits a step)."""
+    for i in range(order.size):
+        order[i] = i
+    high, low, next_high, next_low = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    for draw in range(order.size - 1):
+        if draw % 2 == 0:
+            high, low, next_high, next_low = philox(
+                identity & _LOW, identity >> _32, np.uint64(draw // 2), np.uint64(0), key
+            )
+        else:
+            high, low = next_high, next_low
+        i = order.size - 1 - draw
+        n_left = np.uint64(i + 1)
+        j = np.int64((high * n_left + ((low * n_left) >> _32)) >> _32)
+        order[i], order[j] = order[j], order[i]
+
+
+@njit(cache=True, nogil=True)
+def exchange_in_cells(
+    members: Ints,
+    offsets: Longs,
+    first: Whole,
+    last: Whole,
+    identities_of: LongWords,
+    key: np.uint64,
+    cycle: bool,
+    taken: Ints,
+    alone: Ints,
+) -> None:
+    """Random pairs of rows of the cells first … last − 1 exchange their records, in an order of their own each.
+
+    Of an odd number the last row stays, or the last three pass theirs on in a circle. ``taken`` has the record that
+    each row takes, ``alone`` for each cell that of the row that found no partner.
+    """
+    largest = 0
+    for one in range(first, last):
+        largest = max(largest, offsets[one + 1] - offsets[one])
+    room = np.empty(largest, np.int32)
+    for one in range(first, last):
+        start, end = offsets[one], offsets[one + 1] - offsets[one]
+        order = room[:end]
+        _shuffle_by_key(order, identities_of[one], key)
+        if end % 2 == 1:
+            end -= 1
+            if cycle and end >= 2:
+                end -= 2
+                a, b, c = start + order[end], start + order[end + 1], start + order[end + 2]
+                taken[a], taken[b], taken[c] = members[b], members[c], members[a]
+            else:
+                taken[start + order[end]] = members[start + order[end]]
+                alone[one] = members[start + order[end]]
+        for row in range(0, end, 2):
+            a, b = start + order[row], start + order[row + 1]
+            taken[a], taken[b] = members[b], members[a]
+
+
+@njit(cache=True, nogil=True)
+def values_taken(values: Ints, counts: Longs, begins: Longs, taken: Ints | Shorts) -> Ints:
+    """For each row, record by record, the value of the record that it takes."""
+    out = np.empty(counts.sum(), np.int32)
+    row = 0
+    for record in range(counts.size):
+        for place in range(begins[record], begins[record] + counts[record]):
+            out[row] = values[taken[place]]
+            row += 1
+    return out
 
 
 @njit(cache=True, nogil=True)

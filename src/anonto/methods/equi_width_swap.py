@@ -21,27 +21,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
-from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, require_odd, strata
+from anonto.methods.bins import Bins, Odd, require_odd, strata
+from anonto.methods.cells import Grid, drawn_key, exchanged_in_cells
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.parameters import require_one_given
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.table.records import Records, distinct_rows
 from anonto.taxonomy.closure import closure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from anonto.methods.dealt_flows import DealtRecordFlows
     from anonto.methods.reach import Partition
     from anonto.methods.record_flows import RecordFlows
     from anonto.table.attributes import Attribute
-    from anonto.table.records import Records
 
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int32]
@@ -79,7 +81,17 @@ class EquiWidthSwap:
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and exchange inside them."""
-        return exchanged_in_pairs(records, equi_width_bins(records, width=self.width, bins=self.bins), self.odd, rng)
+        grid, key = self.grid(records), drawn_key(rng)
+        strata(records, 2)
+        return self.exchanged(records, grid, key)
+
+    def grid(self, records: Records) -> Grid:
+        """Where the values of the columns are, which the columns alone tell."""
+        return Grid.of(places_of(records, width=self.width, bins=self.bins))
+
+    def exchanged(self, records: Records, grid: Grid, key: np.uint64) -> DealtRecordFlows:
+        """Exchange the records of whole bins, in the order of their codes."""
+        return exchanged_in_cells(records, *bin_numbers(records, grid.columns), grid, self.odd, key)
 
     def reach(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
@@ -88,6 +100,41 @@ class EquiWidthSwap:
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
         return MEASURED_ONLY
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExchangedRows:
+    """Rows of whole bins, and what became of them."""
+
+    released: list[Codes]
+    """For each column the codes of the records that they took."""
+    untouched: tuple[int, ...]
+    facts: Mapping[str, Any]
+
+
+def exchanged_rows(
+    method: EquiWidthSwap,
+    names: tuple[str, ...],
+    attributes: tuple[Attribute, ...],
+    grid: Grid,
+    key: np.uint64,
+    columns: Sequence[Codes],
+) -> ExchangedRows:
+    """Exchange rows of whole bins, of which those of a bin are in the order of the table.
+
+    Args:
+        method: With its parameters.
+        names: Of the columns.
+        attributes: The columns, of the whole table.
+        grid: Where their values are.
+        key: The secret of the step.
+        columns: For each column the codes of the rows.
+    """
+    codes, record_of = distinct_rows(columns)
+    records = Records(names, attributes, codes, np.bincount(record_of, minlength=codes.shape[0]))
+    done = method.exchanged(records, grid, key)
+    taken = done.dealt.apply(record_of, np.zeros(codes.shape[0], dtype=np.int64))
+    return ExchangedRows([own[taken] for own in codes.T], done.untouched, done.facts)
 
 
 def checked_width(width: object, name: str = "width") -> float | tuple[float, ...]:

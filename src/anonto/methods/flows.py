@@ -97,6 +97,11 @@ class Flows:
         return counts_of(codes, self.sizes.size)
 
     @property
+    def permuted(self) -> Longs:
+        """The sizes of the groups whose rows permutations deal out."""
+        return self.sizes
+
+    @property
     def arrays(self) -> kernels.FlowArrays:
         """As the kernels take them."""
         return self.sizes, self.offsets, self.targets, self.ends, self.guides

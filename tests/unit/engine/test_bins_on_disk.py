@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import hypothesis
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import anonto
@@ -15,7 +17,7 @@ from anonto.engine import bins_on_disk
 from anonto.engine.bins_on_disk import BinsOnDisk
 from anonto.engine.fitting import BYTES_PER_RECORD
 from anonto.engine.memory import Room
-from anonto.errors import MoreMemoryError, SmallStrataError, TooManyCombinationsError
+from anonto.errors import MoreMemoryError, SmallStrataError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +51,7 @@ def on_disk(too_large: TooLarge, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Let few records fit; a list that grows by the parts of each step that is done on disk."""
     too_large(700, 100_000)
     monkeypatch.setattr(Room, "of_step", property(lambda _: 500_000))
-    monkeypatch.setattr(bins_on_disk, "CELLS", 1 << 12)
+    monkeypatch.setattr(bins_on_disk, "CELL_BITS", 12)
     seen: list[int] = []
     exchanged = BinsOnDisk._exchanged
 
@@ -119,16 +121,16 @@ def test_pairs_of_values_that_do_not_fit_are_refused(tmp_path: Path, on_disk: li
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 
 
-def test_records_that_cannot_be_numbered_are_refused(
-    tmp_path: Path, on_disk: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bins_on_disk, "MOST_KEYS", 1000)
-    table().write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(TooManyCombinationsError, match=r"of 3 columns does not fit into 0\.5 GB of memory"):
-        anonto.mask_file(tmp_path / "t.parquet", plan(bins=20), tmp_path / "out.parquet", seed=SEED, memory="500MB")
-    assert not on_disk
-    assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
-
-
 def test_the_table_of_these_tests_does_not_fit_in_memory() -> None:
     assert table().select("a", "b", "c").n_unique() * BYTES_PER_RECORD > 500_000
+
+
+@hypothesis.given(st.lists(st.integers(0, 20), min_size=1, max_size=40), st.integers(1, 50))
+def test_files_are_full_but_never_too_full(rows: list[int], most: int) -> None:
+    files = bins_on_disk.files_of_cells(np.array(rows), most)
+    assert files[0] == 0
+    assert set(np.diff(files).tolist()) <= {0, 1}
+    sizes = np.bincount(files, weights=rows)
+    for file in range(sizes.size):
+        assert sizes[file] <= most or np.count_nonzero(files == file) == 1
+        assert file == 0 or sizes[file - 1] + rows[int(np.flatnonzero(files == file)[0])] > most

@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal
 
 import anonto
 from anonto import run
-from anonto.engine import bins_on_disk, fitting, ordering
+from anonto.engine import bins_on_disk, ordering
 from anonto.engine.fitting import BYTES_PER_RECORD
 from anonto.engine.memory import Room
 from anonto.errors import FittedInBlocksWarning, ForeignRecordError, MoreMemoryError, OneBinWarning, SmallStrataError
@@ -212,52 +212,34 @@ def refused(folder: Path, source: Path, plan: dict[str, Any], error: type[Except
     return str(found.value)
 
 
+def test_bins_that_do_not_fit_with_all_others_are_exchanged_on_disk_with_the_same_outcome(
+    tmp_path: Path, too_large: TooLarge, of_step: Steps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    too_large(500)
+    numbers = np.arange(4000) % 97
+    source = parquet(pl.DataFrame({"a": numbers}), tmp_path / "t.parquet")
+    plan = plan_of_numbers("equi-width-swap", "a", width=10.0)
+    at_once = anonto.mask(source, plan, seed=SEED)
+    at_once.save(tmp_path / "at-once.parquet")
+    on_disk = []
+    masker = bins_on_disk.BinsOnDisk.masker
+    monkeypatch.setattr(bins_on_disk.BinsOnDisk, "masker", lambda *given: on_disk.append(True) or masker(*given))
+    for room, is_on_disk in ((100 * BYTES_PER_RECORD + 4000 * 24, False), (97 * BYTES_PER_RECORD + 4000 * 23, True)):
+        of_step(room)
+        on_disk.clear()
+        evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED, force=True)
+        assert bool(on_disk) == is_on_disk
+        assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
+        assert evidence["steps"][0] == at_once.evidence["steps"][0]
+
+
 def test_a_bin_that_cannot_fit_is_refused(tmp_path: Path, too_large: TooLarge, of_step: Steps) -> None:
     too_large(500)
     numbers = np.where(np.arange(4000) % 10 < 6, 7, np.arange(4000) % 97)
     source = parquet(pl.DataFrame({"a": numbers}), tmp_path / "t.parquet")
-    of_step(100 * BYTES_PER_RECORD + 4000 * 40 // 2)
+    of_step(97 * BYTES_PER_RECORD + 2400 * 20)
     said = refused(tmp_path, source, plan_of_numbers("equi-width-swap", "a", width=1.0), MoreMemoryError)
     assert "bins of 2,4" in said
-    of_step(100 * BYTES_PER_RECORD + 4000 * 40 * 4 // 5)
-    plan = plan_of_numbers("equi-width-swap", "a", width=1.0)
-    anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
-    anonto.mask(source, plan, seed=SEED).save(tmp_path / "at-once.parquet")
-    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
-
-
-def test_what_becomes_of_records_must_fit_too(tmp_path: Path, too_large: TooLarge, of_step: Steps) -> None:
-    """Each of few records with many rows exchanges them with all others of its bin."""
-    too_large(5000)
-    numbers = np.arange(100_000) % 2000
-    source = parquet(pl.DataFrame({"a": numbers}), tmp_path / "t.parquet")
-    plan = plan_of_numbers("equi-width-swap", "a", bins=20)
-    of_step(2000 * BYTES_PER_RECORD + 15_000 * 40)
-    assert "becomes" in refused(tmp_path, source, plan, MoreMemoryError)
-
-
-@pytest.mark.parametrize(("n_values", "other_way"), [(4, "equi_width_dealt"), (50, "equi_width_in_parts")])
-def test_few_flows_are_kept_and_many_are_dealt_out_with_the_same_outcome(
-    n_values: int,
-    other_way: str,
-    tmp_path: Path,
-    too_large: TooLarge,
-    of_step: Steps,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    too_large(3000)
-    rng = np.random.default_rng(0)
-    frame = pl.DataFrame({name: rng.integers(0, n_values, 40_000) for name in "ab"})
-    source = parquet(frame, tmp_path / "t.parquet")
-    plan = plan_of_numbers("equi-width-swap", "a", "b", bins=[9, 3])
-    at_once = anonto.mask(source, plan, seed=SEED)
-    of_step(n_values**2 * BYTES_PER_RECORD + 40_000 * 8 + 8000 * 40)
-    monkeypatch.setattr(bins_on_disk.BinsOnDisk, "masker", None)
-    monkeypatch.setattr(fitting, other_way, None)
-    evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
-    at_once.save(tmp_path / "at-once.parquet")
-    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
-    assert evidence["steps"][0] == at_once.evidence["steps"][0]
 
 
 def test_a_block_that_cannot_be_made_small_enough_is_refused(

@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 
 import anonto
 from anonto.errors import NotCloseInBlocksError, ParameterError
-from anonto.methods.bin_parts import BinParts, equi_width_dealt, equi_width_in_parts, parts_of_bins
 from anonto.methods.blocks import cut_into_blocks, fit_in_blocks
 from anonto.methods.equi_depth_swap import EquiDepthSwap
-from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.group_swap import GroupSwap
 from anonto.methods.microaggregate import Microaggregate
 from anonto.methods.parameters import LEAST_PER_K
-from anonto.rng import Seed, keyed_permutations
 from anonto.table.attributes import NumericAttribute, nominal_attribute
 from anonto.table.columns import encode
 from anonto.table.records import Records, distinct_records
@@ -109,54 +106,6 @@ def test_groups_of_one_block_are_those_of_the_whole() -> None:
         assert of_a.pair_distances(a.sources, a.targets) @ a.amounts == pytest.approx(
             of_b.pair_distances(b.sources, b.targets) @ b.amounts
         )
-
-
-@pytest.mark.parametrize("most_rows", [1, 30, 500, 10**9])
-@pytest.mark.parametrize("odd", ["stay", "cycle3"])
-def test_bins_in_parts_are_exchanged_as_at_once(most_rows: int, odd: Any) -> None:
-    records = records_of(1500, missing=0.2)
-    method = EquiWidthSwap(width=(2.0, 5.0), odd=odd)
-    whole = method.fit(records, np.random.default_rng(5))
-    parts = equi_width_in_parts(method, BinParts.of(method, records, most_rows), np.random.default_rng(5))
-    for one, other in zip(whole.flows.arrays, parts.flows.arrays, strict=True):
-        assert one.tolist() == other.tolist()
-    assert whole.released.tolist() == parts.released.tolist()
-    assert (whole.untouched, whole.facts) == (parts.untouched, parts.facts)
-
-
-@pytest.mark.parametrize("most_rows", [1, 30, 500, 10**9])
-@pytest.mark.parametrize("odd", ["stay", "cycle3"])
-@pytest.mark.parametrize("n", [1, 2, 1500])
-def test_rows_that_are_dealt_out_become_what_flows_make_of_them(most_rows: int, odd: Any, n: int) -> None:
-    records = records_of(n, missing=0.2 if n > 2 else 0.0)
-    many = records.counts * np.where(np.arange(records.counts.size) % 300 == 0, 1500, 3)
-    records = Records(records.names, records.attributes, records.codes, many)
-    method, permutations = EquiWidthSwap(width=(2.0, 5.0), odd=odd), keyed_permutations(Seed(5), "x", records.counts)
-    whole = method.fit(records, np.random.default_rng(5))
-    dealt = equi_width_dealt(method, BinParts.of(method, records, most_rows), np.random.default_rng(5), permutations)
-    rows = (
-        np.random.default_rng(1).permutation(np.repeat(np.arange(records.counts.size), records.counts)).astype(np.int32)
-    )
-    half = whole.flows.records_of(rows[: rows.size // 2])
-    for part, before in ((rows[: rows.size // 2], None), (rows[rows.size // 2 :], half)):
-        one, other = (fitted.flows.apply(part, permutations, before) for fitted in (whole, dealt))
-        assert whole.released[one].tolist() == dealt.released[other].tolist()
-    for column in range(2):
-        wanted, moved = whole.moves(records, column), dealt.moves(records, column)
-        for name in ("sources", "targets", "amounts"):
-            assert getattr(wanted, name).tolist() == getattr(moved, name).tolist()
-    assert (whole.untouched, whole.facts) == (dealt.untouched, dealt.facts)
-
-
-@hypothesis.given(st.lists(st.integers(0, 20), min_size=1, max_size=40), st.integers(1, 50))
-def test_parts_of_bins_are_full_but_never_too_full(rows: list[int], most: int) -> None:
-    parts = parts_of_bins(np.array(rows), most)
-    assert parts[0] == 0
-    assert (np.diff(parts) >= 0).all()
-    sizes = np.bincount(parts, weights=rows)
-    for part in range(1, sizes.size):
-        assert sizes[part] <= most or np.count_nonzero(parts == part) == 1
-        assert part == 1 or sizes[part - 1] + rows[int(np.flatnonzero(parts == part)[0])] > most
 
 
 @pytest.mark.parametrize(

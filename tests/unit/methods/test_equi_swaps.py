@@ -10,14 +10,22 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2_contingency, chisquare
 
 import anonto
 import oracles
 from anonto.errors import OneBinWarning, ParameterError, SmallStrataError, TooWideRangeError, WindowWarning
 from anonto.methods import bin_kernels, bins
+from anonto.methods.dealt_flows import DealtFlows
 from anonto.methods.equi_depth_swap import EquiDepthSwap, equi_depth_bins
-from anonto.methods.equi_width_swap import DENSE_BINS, EquiWidthSwap, equi_width_bins, grid_places
+from anonto.methods.equi_width_swap import (
+    DENSE_BINS,
+    EquiWidthSwap,
+    bin_numbers,
+    equi_width_bins,
+    exchanged_rows,
+    grid_places,
+)
 from anonto.methods.registry import method_of
 from anonto.table import attributes
 from anonto.table.attributes import MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
@@ -69,6 +77,11 @@ def contents(bins):
 
 
 def flow_table(flows):
+    """How many rows go from each record to each."""
+    if isinstance(flows, DealtFlows):
+        rows = np.repeat(np.arange(flows.sizes.size), flows.sizes).astype(np.int32)
+        targets = flows.by_row.apply(rows, np.zeros(flows.sizes.size, np.int64))
+        return dict(Counter(zip(rows.tolist(), targets.tolist(), strict=True)))
     rows = zip(flows.sources.tolist(), flows.targets.tolist(), flows.amounts.tolist(), strict=True)
     return {(a, b): n for a, b, n in rows}
 
@@ -330,11 +343,14 @@ def test_records_move_as_a_whole_and_occur_as_often_as_before(name, parameters, 
     records, _ = records_of(numbers(columns[0]), texts(list(columns[1])))
     fitted = method_of(name, parameters).fit(records, np.random.default_rng(number))
     assert np.array_equal(fitted.released, records.codes)
-    arriving = np.bincount(fitted.flows.targets, weights=fitted.flows.amounts, minlength=records.counts.size)
-    leaving = np.bincount(fitted.flows.sources, weights=fitted.flows.amounts, minlength=records.counts.size)
-    assert arriving.tolist() == leaving.tolist() == records.counts.tolist()
-    assert (fitted.flows.amounts > 0).all()
-    keys = fitted.flows.sources.astype(np.int64) * max(records.counts.size, 1) + fitted.flows.targets
+    leaving, arriving = Counter(), Counter()
+    for (source, target), n in flow_table(fitted.flows).items():
+        assert n > 0
+        leaving[source] += n
+        arriving[target] += n
+    assert leaving == arriving == Counter(dict(enumerate(records.counts.tolist())))
+    flows = fitted.flows
+    keys = flows.sources.astype(np.int64) * max(records.counts.size, 1) + flows.targets
     assert (np.diff(keys) > 0).all()
     assert sum(records.counts) == len(rows)
 
@@ -412,6 +428,62 @@ def test_pairs_are_distributed_as_the_definition_says(size: int, cycle: bool) ->
     if len(found) > 1:
         table = [[counter[outcome] for outcome in sorted(expected)] for counter in (found, expected)]
         assert chi2_contingency(table).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("cycle", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+def test_pairs_that_a_key_draws_are_distributed_as_the_definition_says(size: int, cycle: bool) -> None:
+    found: Counter = Counter()
+    expected: Counter = Counter()
+    n_cells, theirs = 3000, np.random.default_rng(2)
+    members = np.tile(np.arange(size), n_cells).astype(np.int32)
+    offsets = np.arange(0, n_cells * size + 1, size)
+    taken, alone = np.empty_like(members), np.full(n_cells, -1, dtype=np.int32)
+    identities = np.arange(n_cells).astype(np.uint64)
+    bin_kernels.exchange_in_cells(members, offsets, 0, n_cells, identities, np.uint64(7), cycle, taken, alone)
+    for outcome, left in zip(taken.reshape(n_cells, size).tolist(), alone.tolist(), strict=True):
+        found[tuple(outcome)] += 1
+        stay = [row for row in range(size) if outcome[row] == row]
+        assert stay == ([] if left < 0 else [left])
+        takes = oracles.pair_swap(range(size), theirs, cycle=cycle)
+        expected[tuple(takes[row] for row in range(size))] += 1
+    assert set(found) == set(expected)
+    if len(found) > 1:
+        table = [[counter[outcome] for outcome in sorted(expected)] for counter in (found, expected)]
+        assert chi2_contingency(table).pvalue > 1e-4
+
+
+def test_the_last_of_many_is_as_likely_as_any_to_meet_the_first() -> None:
+    """Of a cell that is large enough for a draw to be wrong by its remainder."""
+    n_cells, size = 4000, 40
+    members = np.tile(np.arange(size), n_cells).astype(np.int32)
+    offsets = np.arange(0, n_cells * size + 1, size)
+    taken, alone = np.empty_like(members), np.full(n_cells, -1, dtype=np.int32)
+    words = np.random.default_rng(5).integers(0, 1 << 64, n_cells, dtype=np.uint64)
+    bin_kernels.exchange_in_cells(members, offsets, 0, n_cells, words, np.uint64(1 << 63), False, taken, alone)
+    partner_of_first = np.bincount(taken.reshape(n_cells, size)[:, 0], minlength=size)
+    assert partner_of_first[0] == 0
+    assert chisquare(partner_of_first[1:]).pvalue > 1e-4
+
+
+@given(rows=tables, number=st.integers(0, 99), n_parts=st.integers(1, 4), odd=st.sampled_from(["stay", "cycle3"]))
+def test_cells_become_the_same_alone_or_with_others(rows, number, n_parts, odd) -> None:
+    columns = list(zip(*rows, strict=True)) or [(), ()]
+    records, record_of = records_of(numbers(columns[0]), texts(list(columns[1])))
+    method, key = EquiWidthSwap(bins=3, odd=odd), np.uint64(number)
+    grid = method.grid(records)
+    codes = records.codes[record_of]
+    whole = exchanged_rows(method, records.names, records.attributes, grid, key, list(codes.T))
+    part_of_cell = np.random.default_rng(number).integers(0, n_parts, len(rows) + 65536)
+    part = part_of_cell[bin_numbers(records, grid.columns)[0]][record_of]
+    facts: Counter = Counter()
+    for one in range(n_parts):
+        inside = np.flatnonzero(part == one)
+        done = exchanged_rows(method, records.names, records.attributes, grid, key, list(codes[inside].T))
+        for released, all_released in zip(done.released, whole.released, strict=True):
+            assert released.tolist() == all_released[inside].tolist()
+        facts += Counter({name: done.facts[name] for name in ("bins", "singleton_bins")})
+    assert facts == +Counter({name: whole.facts[name] for name in ("bins", "singleton_bins")})
 
 
 @given(
@@ -531,7 +603,7 @@ def test_a_k_that_is_not_below_the_records_makes_one_bin_and_says_so(k: int) -> 
 def test_a_table_of_no_or_one_record_stays(name: str, parameters: dict, n: int) -> None:
     records, _ = records_of(numbers([7] * n), texts(["a"] * n))
     fitted = method_of(name, parameters).fit(records, np.random.default_rng(0))
-    assert fitted.flows.amounts.tolist() == [1] * n
+    assert list(flow_table(fitted.flows).values()) == [1] * n
     assert fitted.flows.moves.unchanged == n
     assert fitted.facts["bins"] == n
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
 from anonto.errors import ParameterError
-from anonto.rng import SHUFFLED_UP_TO, PermutationsInTurn, Seed, keyed_permutations, row_order, row_uniforms, seed_of
+from anonto.rng import SHUFFLED_UP_TO, Seed, keyed_permutations, row_order, row_uniforms, seed_of
 from anonto.rng_kernels import feistel, feistel_back, feistel_of_stretch, philox, rectangles
 
 
@@ -158,20 +158,3 @@ def test_the_places_of_rows_are_where_the_order_puts_them(n_rows: int, seed: int
     rows = order.part(0, n_rows)
     assert (order.places(0, n_rows)[rows] == np.arange(n_rows)).all()
     assert (order.places(n_rows // 3, n_rows) == order.places(0, n_rows)[n_rows // 3 :]).all()
-
-
-@given(
-    sizes=st.lists(st.sampled_from([1, 2, 5, SHUFFLED_UP_TO, SHUFFLED_UP_TO + 1, 3000]), max_size=6),
-    cut=st.integers(0, 6),
-)
-def test_permutations_of_some_groups_after_the_other_are_those_of_all_at_once(sizes: list[int], cut: int) -> None:
-    counts = np.array(sizes, dtype=np.int64)
-    groups = np.repeat(np.arange(counts.size, dtype=np.int32), counts)
-    positions = np.concatenate([np.empty(0, np.int64), *(np.arange(size) for size in sizes)])
-    wanted = keyed_permutations(Seed(3), "x", counts)(groups, positions)
-    in_turn, found, first = PermutationsInTurn(Seed(3), "x"), [np.empty(0, np.int64)], 0
-    for part in (counts[:cut], counts[cut:]):
-        own = (groups >= first) & (groups < first + part.size)
-        found.append(in_turn.of_next(part)(groups[own] - np.int32(first), positions[own]))
-        first += part.size
-    assert np.concatenate(found).tolist() == wanted.tolist()
