@@ -269,15 +269,17 @@ class ClusterRelease:
 
     def _write(self, folder: str, *, keep_order: bool) -> None:
         table, n_records = self.rows.table, self.rows.n_records
-        if keep_order and not self.rows.keeps_order:
+        if keep_order and not self.rows.keeps_order and not self.rows.is_placed:
             raise OrderNotKeptError
+        order = None if keep_order else row_order(self.seed, "order of rows", n_records)
         with jobs(table.session, "Masking the rows"), table.own_splits():
-            if keep_order:
-                write_parquet(self.rows.frame(self.identifiers, None), folder)
+            frame = self.rows.frame(self.identifiers, order)
+            if keep_order or self.rows.is_placed:
+                write_parquet(frame, folder)
             else:
-                order = row_order(self.seed, "order of rows", n_records)
-                write_shuffled(self.rows.frame(self.identifiers, order), folder, n_records)
-            put_parts_in_order(table.session, folder, self.rows.partitions if keep_order else None, n_records)
+                write_shuffled(frame, folder, n_records)
+            as_they_were = keep_order and not self.rows.is_placed
+            put_parts_in_order(table.session, folder, self.rows.partitions if as_they_were else None, n_records)
             table.require_unchanged()
 
     def _write_record(self, path: Path) -> None:

@@ -49,6 +49,28 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     assert there.equals(pl.read_parquet(tmp_path / "here.parquet"))
 
 
+def test_a_worker_killed_while_cells_are_exchanged_changes_nothing(
+    cluster: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n, at_once = N // 8, 1 << 14
+    monkeypatch.setattr(spark_table, "ROWS_OF_A_TASK", at_once)
+    numbers = np.random.default_rng(2).normal(size=(n, 2)).round(3)
+    table = pl.DataFrame({"x": numbers[:, 0], "y": numbers[:, 1], "row": np.arange(n)})
+    table.write_parquet(tmp_path / "in.parquet", row_group_size=at_once)
+    plan = {
+        "columns": {"x": {"kind": "numeric"}, "y": {"kind": "numeric"}},
+        "steps": [{"method": "equi-width-swap", "columns": ["x", "y"], "bins": 40}],
+    }
+    anonto.mask(table, plan, seed=SEED).save(tmp_path / "here.parquet")
+    release = anonto.mask(spark.read.parquet(str(tmp_path / "in.parquet")), plan, seed=SEED)
+    with cluster.killer(spark) as killer:
+        release.save(tmp_path / "there.parquet")
+    cluster.add_workers(2 - cluster.n_living)
+    assert killer.seen is not None, "the job was over before a worker could be killed"
+    there = pl.concat([pl.read_parquet(one) for one in sorted((tmp_path / "there.parquet").glob("*.parquet"))])
+    assert there.equals(pl.read_parquet(tmp_path / "here.parquet"))
+
+
 def test_a_worker_killed_while_values_are_counted_changes_nothing(
     cluster: Any, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,20 +17,24 @@ import pytest
 
 import anonto
 from anonto.clusters import ClusterRelease
-from anonto.engine import spark_table
+from anonto.engine import spark_counts, spark_table
+from anonto.engine.memory import Room
 from anonto.errors import (
     AllMissingError,
     ExistingFileError,
     MissingCellsError,
     MissingColumnError,
+    MoreMemoryError,
     NoScratchError,
     OnlyForClustersError,
     OnlyParquetError,
     RowIdError,
+    SmallStrataError,
     TableChangedError,
     UnmatchedValuesError,
 )
 from anonto.methods.registry import METHODS
+from anonto.table.record_counts import RecordIndex
 
 SEED = 1 << 100
 ILLNESSES = anonto.read_ontology("illnesses")
@@ -127,6 +131,59 @@ def test_every_method_gives_the_rows_and_the_evidence_of_one_machine(method: str
     assert masked.equals(here.table)
 
 
+def in_cells_and_alone() -> dict[str, Any]:
+    """A plan of two steps whose rows come together in cells, and of one between them."""
+    plan = plan_for("equi-width-swap", ["illness", "age"])
+    plan["steps"][0]["bins"] = [2, 5]
+    return plan | {
+        "steps": [
+            plan["steps"][0],
+            {"method": "rank-swap", "columns": ["pain"], "k": 40},
+            {"method": "equi-width-swap", "columns": ["row"], "width": 50.0, "odd": "cycle3"},
+        ],
+        "columns": plan["columns"] | {"row": {"kind": "numeric"}},
+    }
+
+
+@pytest.mark.parametrize("keep_order", [True, False])
+@pytest.mark.parametrize("illness", [{}, {"missing": "drop"}])
+def test_rows_that_came_together_in_cells_are_saved_where_they_belong(
+    keep_order: bool, illness: dict[str, Any], frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_table, "ROWS_OF_A_TASK", 100)
+    plan = in_cells_and_alone()
+    plan["columns"]["illness"] |= illness
+    anonto.mask(people(), plan, seed=SEED).save(tmp_path / "here.parquet", keep_order=keep_order)
+    there = anonto.mask(frame, plan, seed=SEED)
+    there.save(tmp_path / "there.parquet", keep_order=keep_order)
+    assert len(list((tmp_path / "there.parquet").glob("part-*"))) == -(-there.evidence["n_records"] // 100)
+    assert read_back(tmp_path / "there.parquet").equals(pl.read_parquet(tmp_path / "here.parquet"))
+
+
+def test_records_of_cells_never_come_to_the_driver(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RecordIndex, "of", None)
+    monkeypatch.setattr(spark_counts, "_merged_records", None)
+    there = anonto.mask(frame, plan_for("equi-width-swap"), seed=SEED)
+    assert there.evidence["steps"][0]["bins"] > 2
+    assert there.table.count() == 400
+
+
+def test_what_becomes_of_values_must_fit_the_driver(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Room, "of_step", property(lambda _: 1000))
+    with pytest.raises(MoreMemoryError, match="what becomes of their values"):
+        anonto.mask(frame, plan_for("equi-width-swap"), seed=SEED)
+
+
+def test_a_pattern_that_one_record_has_is_refused_where_cells_are_exchanged(spark: Any, tmp_path: Path) -> None:
+    alone = people().with_columns(pl.when(pl.col("row") != 17).then("age").alias("age")).drop_nulls("illness")
+    source = in_files(alone, tmp_path / "in")
+    with pytest.raises(SmallStrataError) as wanted:
+        anonto.mask(alone, plan_for("equi-width-swap"), seed=SEED)
+    with pytest.raises(SmallStrataError) as refused:
+        anonto.mask(spark.read.parquet(str(source)), plan_for("equi-width-swap"), seed=SEED)
+    assert str(refused.value) == str(wanted.value)
+
+
 @pytest.mark.parametrize("keep_order", [True, False])
 def test_what_is_saved_has_the_rows_of_one_machine_in_their_order(
     keep_order: bool, frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -180,6 +237,7 @@ def physical_plan(frame: Any) -> str:
         ("rank-swap", {"missing": "drop"}),
         ("semantic-noise", {"missing": "drop"}),
         ("rank-swap-joint", {"unmatched": "drop", "na": []}),
+        ("equi-width-swap", {"unmatched": "keep", "na": []}),
         ("microaggregate", {"unmatched": "keep", "na": []}),
         ("group-swap", {"unmatched": "keep", "na": []}),
         ("random-swap", {"unmatched": "keep", "na": []}),
@@ -311,7 +369,7 @@ def test_numbers_that_a_type_cannot_hold_get_a_wider_one(spark: Any, tmp_path: P
 
 
 @pytest.mark.parametrize("n", [0, 1])
-@pytest.mark.parametrize("method", ["rank-swap", "semantic-noise", "rank-swap-joint"])
+@pytest.mark.parametrize("method", ["rank-swap", "semantic-noise", "rank-swap-joint", "equi-width-swap"])
 def test_tables_of_no_and_of_one_record(n: int, method: str, spark: Any, tmp_path: Path) -> None:
     given = people(n).with_columns(illness=pl.lit("flu"))
     frame = spark.read.parquet(str(in_files(given, tmp_path / "in", ())))
@@ -350,9 +408,12 @@ def test_an_output_that_is_there_is_replaced_only_when_asked(frame: Any, tmp_pat
         release.save(tmp_path / "out.csv")
 
 
-def test_a_table_that_changes_in_between_is_refused_and_nothing_is_left(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["rank-swap", "equi-width-swap"])
+def test_a_table_that_changes_in_between_is_refused_and_nothing_is_left(
+    method: str, spark: Any, tmp_path: Path
+) -> None:
     folder = in_files(people(), tmp_path / "in")
-    release = anonto.mask(spark.read.parquet(str(folder)), plan_for("rank-swap"), seed=SEED)
+    release = anonto.mask(spark.read.parquet(str(folder)), plan_for(method), seed=SEED)
     file = sorted(folder.glob("*.parquet"))[1]
     changed = pl.read_parquet(file).with_columns(illness=pl.lit("flu"))
     changed.write_parquet(file, row_group_size=64)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import anonto
 from anonto import clusters
 from anonto.engine.spark import jobs
+from anonto.engine.spark_cells import PlacingTask, whole_cells
 from anonto.engine.spark_counts import follow_each_other
 from anonto.engine.spark_files import own_prefix
 from anonto.engine.spark_table import by_name
@@ -48,6 +50,40 @@ def test_partitions_can_be_ordered_only_if_each_has_consecutive_row_groups(
     partitions: dict[int, list[int]], wanted: bool
 ) -> None:
     assert follow_each_other(partitions) == wanted
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.integers(1, 5)), max_size=12, unique_by=lambda one: one[0]),
+    st.lists(st.integers(1, 4), min_size=1, max_size=5),
+    st.integers(1, 6),
+)
+def test_rows_are_cut_between_cells_and_none_is_lost(
+    cells: list[tuple[int, int]], sizes: list[int], at_once: int
+) -> None:
+    rows = [cell for cell, n in sorted(cells) for _ in range(n)]
+    table = pa.table({"cell": pa.array(rows, pa.int64()), "number": pa.array(range(len(rows)), pa.int64())})
+    batches, first = [], 0
+    while first < len(rows):
+        size = sizes[len(batches) % len(sizes)]
+        batches += table.slice(first, size).to_batches()
+        first += size
+    found = list(whole_cells(batches, at_once))
+    assert [row for part in found for row in part.column("number").to_pylist()] == list(range(len(rows)))
+    owners = [set(part.column("cell").to_pylist()) for part in found]
+    assert sum(map(len, owners)) == len(set(rows))
+    for part, own in zip(found, owners, strict=True):
+        assert part.num_rows < at_once + max(sizes) + 5 or len(own) == 1
+
+
+@pytest.mark.parametrize(
+    ("to", "kind"),
+    [([0, 1], [0, 0]), ([0, 0, 1], [0, 1, 0]), ([0, 0, 1, 1], [0, 1, 1, 1]), ([0, 1, 1, 1], [0, 0, 1, 1])],
+)
+def test_a_row_without_what_it_becomes_is_refused(to: list[int], kind: list[int]) -> None:
+    rows = {"to": pa.array(to, pa.int64()), "kind": pa.array(kind, pa.int32()), "cells0": pa.array(["x"] * len(to))}
+    rows["c0"] = pa.array([0] * len(to), pa.int32())
+    with pytest.raises(TableChangedError):
+        list(PlacingTask(((),), ("a",))(pa.table(rows).to_batches()))
 
 
 class OfSparkError(Exception):

@@ -16,7 +16,7 @@ import numpy as np
 from anonto.engine.bins_on_disk import BinsOnDisk
 from anonto.engine.fitting import BYTES_PER_RECORD, Fitting
 from anonto.engine.ordering import MaskedTable
-from anonto.engine.released import NumberColumn, StepTally
+from anonto.engine.released import BYTES_PER_MOVE, NumberColumn, StepTally
 from anonto.engine.spilling import Spilled
 from anonto.engine.two_pass import Surroundings, dropping, fit_step
 from anonto.errors import InternalError, MoreMemoryError
@@ -47,9 +47,6 @@ if TYPE_CHECKING:
 
 BYTES_OF_CODES = 64
 """What a row of one column takes while it is looked up, masked and written."""
-
-BYTES_PER_MOVE = 64
-"""What a pair of values takes of which one became the other, while those of another stretch are added."""
 
 
 @dataclass(slots=True, eq=False)

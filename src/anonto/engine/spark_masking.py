@@ -26,7 +26,7 @@ from anonto.table.prepare import PreparedColumn
 from anonto.threads import stay_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -79,6 +79,8 @@ class MaskedPiece:
     places: Mapping[str, tuple[Codes, Floats | None]]
     """For each masked column the places of its cells in its palette, and new numbers if it may have any."""
     tallies: list[StepTally]
+    raw: Mapping[str, Codes]
+    """For each column that a step looks at the raw codes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,11 +132,16 @@ class RowMasking:
                 for gone, to_come, here in zip(passed, rest, present, strict=True):
                     np.add(gone, here, out=gone)
                     np.subtract(to_come, here, out=to_come)
-            yield MaskedPiece(cells, kept, places, tallies)
+            yield MaskedPiece(cells, kept, places, tallies, raw)
             row, kept = row + piece.rows.size, kept + rows.size
         missed = any(one.any() for rest in left for one in rest)
         if missed or kept != self.kept_before[group] + self.kept_in[group]:
             raise TableChangedError
+
+
+def of_columns(masking: RowMasking, names: Sequence[str]) -> RowMasking:
+    """What tells the rows that stay and their numbers, with only some columns."""
+    return replace(masking, columns={name: masking.columns[name] for name in names}, steps=())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,6 +157,8 @@ class MaskingTask:
     """The pyarrow types of masked columns that cannot keep theirs."""
     order: RowOrder | None = None
     """How rows are shuffled: their places come with them; None to leave them where they are."""
+    numbered: bool = False
+    """Whether their numbers come with rows that are not shuffled."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """From the cells of a task to the masked ones."""
@@ -174,8 +183,11 @@ class MaskingTask:
         import pyarrow as pa
 
         columns = {name: new[name] if name in new else piece.cells.column(name) for name in self.released}
+        last = piece.first + piece.cells.num_rows
         if self.order is not None:
-            columns[PLACE] = pa.array(self.order.places(piece.first, piece.first + piece.cells.num_rows))
+            columns[PLACE] = pa.array(self.order.places(piece.first, last))
+        elif self.numbered:
+            columns[PLACE] = pa.array(np.arange(piece.first, last))
         return pa.table(columns).combine_chunks()
 
 

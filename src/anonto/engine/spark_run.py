@@ -4,7 +4,8 @@
 2. The values of the columns that steps look at are counted by row group, and whole records where a method needs them.
 3. Every step is fitted from these counts, with the same randomness as on one machine.
 4. What the fit alone does not tell of the outcome is tallied by masking all rows once without writing them.
-5. The masked table is a map over the rows: nothing is shuffled, unless its rows are to be.
+5. The masked table is a map over the rows: nothing is shuffled, unless its rows are to be. Only for equi-width swapping
+   the rows of a cell come together: see `anonto.engine.spark_cells`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import pickle
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import numpy as np
 from anonto.engine.fitting import Fitting
 from anonto.engine.memory import DEFAULT, LEAST, Room
 from anonto.engine.released import NumberColumn, StepTally
+from anonto.engine.spark_cells import CellMasker, CellsOnCluster, with_exchanged
 from anonto.engine.spark_counts import CountingTask, FirstTask, StayingRows, counted, follow_each_other
 from anonto.engine.spark_masking import (
     PLACE,
@@ -26,12 +29,14 @@ from anonto.engine.spark_masking import (
     RowMasking,
     StepTask,
     TallyTask,
+    of_columns,
     slim,
     slim_column,
     tallied,
 )
 from anonto.engine.two_pass import Surroundings, dropping, fit_step
 from anonto.errors import InternalError
+from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.noise import NoiseMasker
 from anonto.table.record_counts import CountedRecords, RecordCounter
 
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from anonto.engine.spark_table import SparkTable
     from anonto.engine.two_pass import FittedStep, FlowPart, StepLike
     from anonto.rng import RowOrder, Seed
+    from anonto.table.attributes import Attribute
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
 
@@ -78,6 +84,17 @@ class MaskedFrame:
     keeps_order: bool
     """Whether partitions have consecutive rows in their order."""
     masking: RowMasking = field(repr=False)
+    """By all steps but those whose rows come together in cells."""
+
+    @property
+    def _cell_maskers(self) -> list[tuple[FittedStep, CellMasker]]:
+        found = ((step, None if step.row_part is None else step.row_part.masker) for step in self.steps)
+        return [(step, masker) for step, masker in found if isinstance(masker, CellMasker)]
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether rows come in the order of where they go, in parts that follow each other."""
+        return bool(self._cell_maskers)
 
     def frame(self, dropped: Sequence[str], order: RowOrder | None) -> Any:
         """The masked rows as a DataFrame; with an order their places come with them."""
@@ -86,12 +103,18 @@ class MaskedFrame:
         names = [name for name in self.table.frame.columns if name not in dropped]
         kinds = {name: kind for name, column in self.columns.items() if (kind := self._new_kind(column)) is not None}
         fields = [StructField(name, self._spark_type(name, kinds)) for name in names]
-        if order is not None:
-            fields.append(StructField(PLACE, LongType()))
-        columns = {name: slim_column(column) for name, column in self.columns.items()}
-        task = MaskingTask(self.masking, tuple(names), columns, kinds, order)
+        place = StructField(PLACE, LongType())
+        exchanged = self._cell_maskers
+        elsewhere = {column.name for step, _ in exchanged for column in step.columns}
+        columns = {name: slim_column(column) for name, column in self.columns.items() if name not in elsewhere}
+        task = MaskingTask(self.masking, tuple(names), columns, kinds, order, numbered=bool(exchanged))
         looked_at = dict.fromkeys([*names, *self.masking.looked_at])
-        return self.table.mapped(task, [*looked_at], StructType(fields))
+        with_place = StructType(fields if order is None and not exchanged else [*fields, place])
+        masked = self.table.mapped(task, [*looked_at], with_place)
+        if not exchanged:
+            return masked
+        steps = [(masker.step, of_columns(self.masking, masker.step.names), step.columns) for step, masker in exchanged]
+        return with_exchanged(self.table, masked, names, steps, self.n_records, order, StructType(fields))
 
     def _new_kind(self, column: OutColumn) -> Any:
         """The pyarrow type of a column whose new cells its own type cannot hold; None for the others."""
@@ -138,17 +161,13 @@ class OnCluster:
             self._count_records,
             self._first_of,
             fit_records=fitting.records,
+            scatter=partial(self._cells, room=fitting.room),
+            scatters_all=True,
             fit_columns=fitting.columns,
         )
         steps = [fit_step(number, step, given) for number, step in enumerate(self.steps)]
-        masking = RowMasking(
-            self.table.row_groups,
-            self._staying,
-            {name: column.bare() for name, column in found.columns.items()},
-            found.rows_before,
-            found.kept_before,
-            found.kept_in,
-            tuple(StepTask(slim(step), self._counts_of(step)) for step in steps),
+        masking = replace(
+            self._no_masking(), steps=tuple(StepTask(slim(step), self._counts_of(step)) for step in steps)
         )
         tallies, real_k = self._tallied(steps, masking, found.n_kept)
         columns = {column.name: column for step in steps for column in step.columns}
@@ -171,8 +190,35 @@ class OnCluster:
             columns=columns,
             partitions=partitions,
             keeps_order=follow_each_other(found.partitions),
-            masking=masking,
+            masking=replace(
+                masking,
+                steps=tuple(task for task, step in zip(masking.steps, steps, strict=True) if not _is_in_cells(step)),
+            ),
         )
+
+    def _no_masking(self) -> RowMasking:
+        """What tasks must know to tell the rows that stay, and their numbers; of no step."""
+        found = self._found
+        return RowMasking(
+            self.table.row_groups,
+            self._staying,
+            {name: column.bare() for name, column in found.columns.items()},
+            found.rows_before,
+            found.kept_before,
+            found.kept_in,
+            (),
+        )
+
+    def _cells(
+        self,
+        method: EquiWidthSwap,
+        names: tuple[str, ...],
+        attributes: tuple[Attribute, ...],
+        maps: Sequence[Codes],
+        room: Room,
+    ) -> CellsOnCluster:
+        masking = of_columns(self._no_masking(), names)
+        return CellsOnCluster(self.table, masking, self._found.n_kept, method, names, attributes, tuple(maps), room)
 
     # ------------------------------------------------------------------------------------------ counting
 
@@ -192,7 +238,8 @@ class OnCluster:
     def _count(self) -> Counted:
         names = dict.fromkeys(name for step in self.steps for name in (*step.columns, *step.also_needs))
         columns = tuple(name for name in self.looked_at if name in names)
-        together = dict.fromkeys((*step.columns, *step.also_needs) for step in self.steps if step.method.together)
+        whole = (step for step in self.steps if step.method.together and not isinstance(step.method, EquiWidthSwap))
+        together = dict.fromkeys((*step.columns, *step.also_needs) for step in whole)
         task = CountingTask(self.table.row_groups, columns, tuple(together), self._staying)
         of_policies = () if self._staying is None else self._staying.columns
         read = [*dict.fromkeys([*columns, *of_policies])]
@@ -245,8 +292,7 @@ class OnCluster:
         """What became of the rows: from the flows, or from masking all rows where these do not tell it."""
         open_steps = [number for number, step in enumerate(steps) if _needs_rows(step)]
         tallies = [
-            StepTally() if number in open_steps else StepTally(unchanged_records=self._unchanged(step, n_records))
-            for number, step in enumerate(steps)
+            StepTally() if number in open_steps else self._tally(step, n_records) for number, step in enumerate(steps)
         ]
         alike = {number: RecordCounter(len(steps[number].columns)) for number in open_steps}
         if open_steps:
@@ -260,6 +306,13 @@ class OnCluster:
             for number, step in enumerate(steps)
         ]
         return tallies, real_k
+
+    def _tally(self, step: FittedStep, n_records: int) -> StepTally:
+        """Of a step that tells what becomes of the rows without masking them."""
+        masker = None if step.row_part is None else step.row_part.masker
+        if isinstance(masker, CellMasker):
+            return masker.tally
+        return StepTally(unchanged_records=self._unchanged(step, n_records))
 
     def _unchanged(self, step: FittedStep, n_records: int) -> int:
         """Records whose cells all stay as they are, from the flows of the only part of a step."""
@@ -294,8 +347,15 @@ def _has_policy(description: ColumnDescription) -> bool:
     return description.missing != "keep" or (description.unmatched == "drop" and bool(description.ontologies))
 
 
+def _is_in_cells(step: FittedStep) -> bool:
+    """Whether the rows of a step come together in cells."""
+    return step.row_part is not None and isinstance(step.row_part.masker, CellMasker)
+
+
 def _needs_rows(step: FittedStep) -> bool:
     """Whether only masking tells what becomes of the rows."""
+    if _is_in_cells(step):
+        return False
     return step.row_part is not None or len(step.flow_parts) > 1 or bool(step.counts_equal and step.as_they_are)
 
 

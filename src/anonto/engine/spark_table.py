@@ -113,26 +113,38 @@ def by_name(uri: str) -> tuple[str, str]:
 def _named(
     task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for Spark, which shows its name and nothing of what it knows."""
     names = tuple(columns)
+    return as_function(lambda batches: task(with_own_names(batches, names)))
+
+
+def as_function(task: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A function for Spark, which shows its name and nothing of what it knows."""
 
     def anonto(batches: Iterator[Any]) -> Iterator[Any]:
-        yield from task(with_own_names(batches, names))
+        yield from task(batches)
 
     return anonto
 
 
-def write_shuffled(frame: Any, folder: str, n_records: int) -> None:
-    """Write rows at the places that come with them: one repartition, and each part is sorted."""
+def n_parts_of(n_records: int) -> int:
+    """How many parts so many rows are brought together in."""
+    return max(1, -(-n_records // ROWS_OF_A_TASK))
+
+
+def in_parts(frame: Any, place: str, n_records: int) -> Any:
+    """Rows brought together in parts that follow each other, by a column that has the place of each."""
     from pyspark.sql import functions
 
-    n_parts = max(1, -(-n_records // ROWS_OF_A_TASK))
-    part = functions.expr(f"cast({quoted(PLACE)} * {n_parts} div {max(n_records, 1)} as int)")
+    n_parts = n_parts_of(n_records)
     if hasattr(frame, "repartitionById"):
-        parted = frame.repartitionById(n_parts, part)
-    else:
-        parted = frame.repartitionByRange(n_parts, quoted(PLACE))
-    write_parquet(parted.sortWithinPartitions(quoted(PLACE)).drop(PLACE), folder)
+        part = functions.expr(f"cast({quoted(place)} * {n_parts} div {max(n_records, 1)} as int)")
+        return frame.repartitionById(n_parts, part)
+    return frame.repartitionByRange(n_parts, quoted(place))
+
+
+def write_shuffled(frame: Any, folder: str, n_records: int) -> None:
+    """Write rows at the places that come with them: one repartition, and each part is sorted."""
+    write_parquet(in_parts(frame, PLACE, n_records).sortWithinPartitions(quoted(PLACE)).drop(PLACE), folder)
 
 
 def put_parts_in_order(

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonto.engine.bins_on_disk import BinsOnDisk
     from anonto.methods.flows import Flows, Moves
     from anonto.methods.record_flows import RecordFlows
     from anonto.methods.registry import ColumnMethod, Method, RecordMethod, RowMethod
@@ -256,6 +255,19 @@ class FittedStep:
         return np.where(codes >= 0, codes, self.as_they_are[column.name][raw[column.name]])
 
 
+class Scattering(Protocol):
+    """Rows that are exchanged bin by bin, somewhere else than in memory."""
+
+    @property
+    def untouched(self) -> Sequence[int]:
+        """For each column the cells with a value that had no partner, when all is done."""
+        ...
+
+    def masker(self, key: np.uint64, name: str) -> RowMasker:
+        """Exchange all rows; files, if there are any, begin with a name."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Surroundings:
     """What an engine gives to the fitting of a step."""
@@ -273,10 +285,12 @@ class Surroundings:
         method.fit(records, rng)
     )
     """How a method for whole records is fitted: at once, or in parts."""
-    scatter: Callable[[EquiWidthSwap, tuple[str, ...], tuple[Attribute, ...], Sequence[Codes]], BinsOnDisk] | None = (
+    scatter: Callable[[EquiWidthSwap, tuple[str, ...], tuple[Attribute, ...], Sequence[Codes]], Scattering] | None = (
         None
     )
-    """Where records may be exchanged on disk: begins that, for columns with the code of each raw code."""
+    """Where rows may be exchanged elsewhere, bin by bin: begins that, for columns with the code of each raw code."""
+    scatters_all: bool = False
+    """Whether they always are, and not only where they do not fit into memory."""
     fit_columns: Callable[[ColumnMethod, Sequence[PreparedColumn], Sequence[np.random.Generator]], list[Flows]] = (
         lambda method, columns, rngs: [method.fit(one.attribute, rng) for one, rng in zip(columns, rngs, strict=True)]
     )
@@ -344,9 +358,10 @@ def fit_step(number: int, step: StepLike, given: Surroundings) -> FittedStep:
     beside = [given.prepared(name) for name in step.also_needs]
     if given.scatter is None or not isinstance(method, EquiWidthSwap):
         return _fit_records(number, method, prepared, beside, given)
-    with suppress(MoreMemoryError):
-        return _fit_records(number, method, prepared, beside, given)
-    return _fit_on_disk(number, method, prepared, given)
+    if not given.scatters_all:
+        with suppress(MoreMemoryError):
+            return _fit_records(number, method, prepared, beside, given)
+    return _fit_elsewhere(number, method, prepared, given)
 
 
 def _fit_columns(
@@ -412,7 +427,7 @@ def _fit_records(
     )
 
 
-def _fit_on_disk(
+def _fit_elsewhere(
     number: int, method: EquiWidthSwap, prepared: Sequence[PreparedColumn], given: Surroundings
 ) -> FittedStep:
     if given.scatter is None:
