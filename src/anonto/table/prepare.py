@@ -5,6 +5,7 @@ A cell that does not take part stays in its row as it is, or its record is dropp
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -198,6 +199,9 @@ def _numeric(name: str, column: Column) -> NumericAttribute:
     return NumericAttribute(numbers, column.counts)
 
 
+MANY_TEXTS = 1 << 14
+"""From so many on, plain numbers are read all at once."""
+_PLAIN = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
 _DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*),\d*")
 
@@ -209,7 +213,16 @@ def numbers_of(texts: tuple[str, ...]) -> NDArray[np.float64]:
     """
     commas = [text.strip() for text in texts if "," in text]
     decimal_comma = any(_DECIMAL_COMMA.fullmatch(text) and not _THOUSANDS.fullmatch(text) for text in commas)
-    return np.array([_number(text.strip(), decimal_comma=decimal_comma) for text in texts], dtype=np.float64)
+    if len(texts) < MANY_TEXTS:
+        return np.array([_number(text.strip(), decimal_comma=decimal_comma) for text in texts], dtype=np.float64)
+    import polars as pl
+
+    series = pl.Series(texts, dtype=pl.String)
+    is_plain = series.str.contains(_PLAIN)
+    numbers = series.set(~is_plain, None).cast(pl.Float64).fill_null(math.nan).to_numpy(writable=True)
+    for place in (~is_plain).arg_true().to_list():
+        numbers[place] = _number(texts[place].strip(), decimal_comma=decimal_comma)
+    return numbers
 
 
 def _number(text: str, *, decimal_comma: bool) -> float:

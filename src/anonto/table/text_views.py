@@ -24,6 +24,8 @@ LONGEST = 12
 """Bytes of a text that stands wholly in its view."""
 FEW_ROWS = 1 << 17
 """So few rows are looked up before a compiler is loaded."""
+MANY_TEXTS = 1 << 14
+"""Polars makes the texts that it looks up in ready for every stretch of rows; of more texts than this that is felt."""
 _VIEWS_OF_TEXT = b"vu"
 
 
@@ -37,8 +39,10 @@ class KnownTexts(Protocol):
 
 def texts_known(distinct: pl.Series, n_rows: int) -> KnownTexts:
     """Different texts, numbered as they stand, that so many rows are to be looked up in."""
-    if n_rows < FEW_ROWS or int(cast("int | None", distinct.str.len_bytes().max()) or 0) > LONGEST:
+    if n_rows < FEW_ROWS:
         return _Categories(distinct)
+    if int(cast("int | None", distinct.str.len_bytes().max()) or 0) > LONGEST:
+        return _HashedTexts.of(distinct) if len(distinct) > MANY_TEXTS else _Categories(distinct)
     return _ShortTexts.of(distinct) or _Categories(distinct)
 
 
@@ -89,6 +93,42 @@ class _ShortTexts:
                 n_without += int(look_up_words(one.words, one.present, one.first, self.words, self.slots, here))
                 filled += len(one)
         return n_without
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _HashedTexts:
+    """Many texts of any length: found by two hashes of 64 bits, and then compared."""
+
+    distinct: pl.Series
+    words: NDArray[np.uint64]
+    slots: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, distinct: pl.Series) -> _HashedTexts:
+        from anonto.table.row_kernels import word_table
+
+        words = _hashes(distinct)
+        slots = np.full(1 << (2 * len(distinct)).bit_length(), -1, dtype=np.int32)
+        word_table(words, slots)
+        return cls(distinct, words, slots)
+
+    def look_up(self, texts: pl.Series, codes: NDArray[np.int32]) -> int:
+        import polars as pl
+
+        from anonto.table.row_kernels import look_up_words
+
+        look_up_words(_hashes(texts), np.empty(0, dtype=np.uint8), 0, self.words, self.slots, codes)
+        if texts.null_count():
+            codes[texts.is_null().to_numpy()] = -1
+        found = np.flatnonzero(codes >= 0)
+        if not (self.distinct.gather(codes[found]) == texts.gather(pl.Series(found))).all():
+            return _Categories(self.distinct).look_up(texts, codes)
+        return len(texts) - found.size
+
+
+def _hashes(texts: pl.Series) -> NDArray[np.uint64]:
+    """Two words for each text, one after the other."""
+    return np.stack([texts.hash(seed).to_numpy() for seed in (0, 1)], axis=1).ravel()
 
 
 class _Schema(ctypes.Structure):

@@ -70,3 +70,16 @@ def test_a_long_text_that_is_not_known_is_not_taken_for_a_short_one() -> None:
     asked = pl.Series(["abcd", "abcd" + "e" * LONGEST, None, "x" * LONGEST])
     assert known.look_up(asked, codes) == 2
     assert codes.tolist() == [0, -1, -1, 1]
+
+
+@given(cells, st.sampled_from([0, 5]))
+def test_codes_of_many_long_texts_are_those_of_a_dictionary(values: list[str | None], equal_bits: int) -> None:
+    """Also where hashes are so short that those of different texts are equal."""
+    long = [None if value is None else value + "x" * LONGEST for value in values]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_views, "MANY_TEXTS", 0)
+        if equal_bits:
+            hashes = text_views._hashes
+            patch.setattr(text_views, "_hashes", lambda given: hashes(given) % np.uint64(equal_bits))
+        column = encode(pl.Series(long, dtype=pl.String))
+    assert (column.values, column.codes.tolist()) == as_a_dictionary_would(long)
