@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from anonto.engine.fitting import bytes_per_row
 from anonto.engine.local import apply_by_row, apply_in_chunks
 from anonto.engine.memory import DEFAULT as DEFAULT_MEMORY
 from anonto.engine.memory import Room, memory_of
-from anonto.engine.out_of_core import OutOfCore
 from anonto.engine.released import ColumnTally, NumberColumn
 from anonto.engine.two_pass import require_range, with_settling
 from anonto.engine.workspace import workspace
@@ -209,6 +207,8 @@ def mask_file(
         return release.evidence
     if output_format(target) not in {"csv", "parquet"}:
         raise NotInStretchesError(target.name, limit or DEFAULT_MEMORY)
+    from anonto.engine.out_of_core import OutOfCore
+
     secret = seed_of(seed)
     if secret.can_be_guessed:
         warnings.warn(GuessableSeedWarning(), stacklevel=2)
@@ -247,6 +247,8 @@ def mask_file(
 
 def _fits(path: Path, plan: Plan, memory: int) -> bool:
     """Whether a file can be masked in memory; a format that can only be masked so must fit."""
+    from anonto.engine.fitting import bytes_per_row
+
     room = Room(memory).for_data
     if table_format(path) in {"csv", "parquet"}:
         # Where a step would not be fitted at once in two passes, it is not fitted at once in memory either.

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError
-from anonto.methods.equi_depth_swap import EquiDepthSwap
-from anonto.methods.equi_width_swap import EquiWidthSwap
-from anonto.methods.frequency_swap import FrequencySwap
-from anonto.methods.group_swap import GroupSwap
-from anonto.methods.invariant_swap import InvariantSwap
-from anonto.methods.microaggregate import Microaggregate
-from anonto.methods.random_swap import RandomSwap
-from anonto.methods.rank_swap import RankSwap
-from anonto.methods.rank_swap_fixed import RankSwapFixed
-from anonto.methods.rank_swap_joint import RankSwapJoint
-from anonto.methods.semantic_noise import SemanticNoise
-from anonto.methods.semantic_noise_joint import SemanticNoiseJoint
-from anonto.methods.taxonomy_exponential import TaxonomyExponential
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator
 
     import numpy as np
 
@@ -84,24 +73,43 @@ class RowMethod(Protocol):
 
 Method = ColumnMethod | RecordMethod | RowMethod
 
-METHODS: Mapping[str, type[Method]] = {
-    method.name: method
-    for method in (
-        RandomSwap,
-        FrequencySwap,
-        RankSwapFixed,
-        RankSwap,
-        GroupSwap,
-        RankSwapJoint,
-        EquiDepthSwap,
-        EquiWidthSwap,
-        InvariantSwap,
-        Microaggregate,
-        SemanticNoise,
-        SemanticNoiseJoint,
-        TaxonomyExponential,
-    )
-}
+
+class _Methods(Mapping[str, type[Method]]):
+    """The classes of the methods, each imported when it is asked for: a plan needs few of them, and all take long."""
+
+    _classes: ClassVar[Mapping[str, str]] = {
+        "random-swap": "RandomSwap",
+        "frequency-swap": "FrequencySwap",
+        "rank-swap-fixed": "RankSwapFixed",
+        "rank-swap": "RankSwap",
+        "group-swap": "GroupSwap",
+        "rank-swap-joint": "RankSwapJoint",
+        "equi-depth-swap": "EquiDepthSwap",
+        "equi-width-swap": "EquiWidthSwap",
+        "invariant-swap": "InvariantSwap",
+        "microaggregate": "Microaggregate",
+        "semantic-noise": "SemanticNoise",
+        "semantic-noise-joint": "SemanticNoiseJoint",
+        "taxonomy-exponential": "TaxonomyExponential",
+    }
+    """By name; the module has the same name."""
+
+    def __getitem__(self, name: str) -> type[Method]:
+        class_name = self._classes[name]
+        method: type[Method] = getattr(import_module(f"anonto.methods.{name.replace('-', '_')}"), class_name)
+        return method
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._classes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._classes)
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+
+METHODS: Mapping[str, type[Method]] = _Methods()
 
 
 def method_of(name: object, parameters: Mapping[str, Any]) -> Method:

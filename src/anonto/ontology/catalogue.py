@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonto.errors import MissingPackageError, UnknownOntologyError
-from anonto.ontology.read import read_ontology
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,6 +95,8 @@ def open_ontology(
     Returns:
         The hierarchy as a `Taxonomy`.
     """
+    from anonto.ontology.read import read_ontology
+
     name = os.fspath(path)
     if _is_there(name):
         return read_ontology(path, format=format, root=root)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import coo_array
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from numpy.typing import NDArray
 
     from anonto.table.columns import Column
@@ -27,10 +24,13 @@ def joint_shares(a: Column, b: Column) -> NDArray[np.float64] | Any:
     cells = shape[0] * shape[1]
     if cells <= DENSE_CELLS and len(a) * SPARSE_IF_FEWER > cells:
         return _dense(a.codes, b.codes, shape) / len(a)
-    table = coo_array(shape, dtype=np.float64).tocsr()
+    from scipy.sparse import coo_array
+
+    table: Any = 0
     for start in range(0, len(a), CHUNK):
         part = (a.codes[start : start + CHUNK], b.codes[start : start + CHUNK])
-        table = table + coo_array((np.ones(part[0].size), part), shape=shape).tocsr()
+        counts = coo_array((np.ones(part[0].size), part), shape=shape).tocsr()
+        table = table + counts if start else counts
     return table / len(a)
 
 
@@ -38,6 +38,8 @@ def shares_of_counts(
     a: NDArray[np.int32], b: NDArray[np.int32], counts: NDArray[np.int64], shape: tuple[int, int]
 ) -> NDArray[np.float64] | Any:
     """The same from the pairs that occur, each once, and how many records have each."""
+    from scipy.sparse import coo_array
+
     n_records, cells = int(counts.sum()), shape[0] * shape[1]
     table = coo_array((counts.astype(np.float64), (a, b)), shape=shape).tocsr() / n_records
     return table.toarray() if cells <= DENSE_CELLS and n_records * SPARSE_IF_FEWER > cells else table

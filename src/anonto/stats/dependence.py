@@ -31,6 +31,8 @@ from anonto.stats import kernels
 from anonto.stats.contingency import joint_shares
 from anonto.table.attributes import nominal_attribute
 from anonto.table.columns import encode_present, encode_together
+from anonto.taxonomy.matrix import BAND, bands
+from anonto.threads import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,8 +70,8 @@ def distance_covariance(
     Warns:
         NegativeRadicandWarning: With the number, when the squared covariance is below 0 and was set to 0.
     """
-    both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
-    return both.covariance().root("distance covariance")
+    found = _dependence(a, b, tax_a, tax_b, measure, root, information_content)
+    return found.covariance.root("distance covariance")
 
 
 def distance_variance(
@@ -101,11 +103,11 @@ def distance_correlation(
 
     0 when a column is constant. The arguments are those of `distance_covariance`.
     """
-    both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
-    variances = [one.variance().root("distance variance") for one in (both.a, both.b)]
+    found = _dependence(a, b, tax_a, tax_b, measure, root, information_content)
+    variances = [one.root("distance variance") for one in (found.variance_a, found.variance_b)]
     if 0.0 in variances:
         return 0.0
-    return min(1.0, both.covariance().root("distance covariance") / math.sqrt(variances[0] * variances[1]))
+    return min(1.0, found.covariance.root("distance covariance") / math.sqrt(variances[0] * variances[1]))
 
 
 def bias_corrected_distance_correlation(
@@ -122,39 +124,47 @@ def bias_corrected_distance_correlation(
 
     It estimates the square of `distance_correlation`, from four records on. The arguments are the same.
     """
-    both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
-    if both.n_records < 4:
-        raise TooFewRecordsError("The bias-corrected distance correlation", 4, both.n_records)
-    scale = both.unbiased_scale()
-    return both.covariance().unbiased / scale if scale else 0.0
+    found = _dependence(a, b, tax_a, tax_b, measure, root, information_content)
+    if found.n_records < 4:
+        raise TooFewRecordsError("The bias-corrected distance correlation", 4, found.n_records)
+    scale = unbiased_scale(found.variance_a, found.variance_b)
+    return found.covariance.unbiased / scale if scale else 0.0
 
 
 # ------------------------------------------------------------------------------------------------ from counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spread:
-    """The distances of a column's distinct values with the sums over records that centring needs."""
+class Means:
+    """The sums over records that centring the distances of a column needs."""
 
     shares: Floats
-    distances: Floats
     row_means: Floats
     """For each value its mean distance to all records."""
-    mean: float
-    """The mean distance of two records, a record and itself included."""
     mean_square: float
     n_records: int
 
-    @classmethod
-    def of(cls, distances: Floats, shares: Floats, n_records: int) -> Spread:
-        """From the distances of the distinct values and the share of the records that each has."""
-        row_means, mean_square = kernels.weighted_rows(distances, shares)
-        return cls(shares, distances, row_means, float(shares @ row_means), mean_square, n_records)
+    @property
+    def mean(self) -> float:
+        """The mean distance of two records, a record and itself included."""
+        return float(self.shares @ self.row_means)
 
     def variance(self) -> Squared:
         """The squared distance variance."""
         of_rows = float(self.shares @ self.row_means**2)
         return Squared.of_means(self.mean_square, self.mean**2, of_rows, self.n_records)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spread(Means):
+    """The same with the distances of the column's distinct values."""
+
+    distances: Floats
+
+    @classmethod
+    def of(cls, distances: Floats, shares: Floats, n_records: int) -> Spread:
+        """From the distances of the distinct values and the share of the records that each has."""
+        return cls(shares, *kernels.weighted_rows(distances, shares), n_records, distances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,16 +214,11 @@ class TwoColumns:
     def covariance(self, shares: Any = None) -> Squared:
         """The squared distance covariance, also of another table with the same margins."""
         table = self.shares if shares is None else shares
-        of_rows = float(self.a.row_means @ (table @ self.b.row_means))
-        product = _mean_product(self.a.distances, self.b.distances, table)
-        return Squared.of_means(product, self.a.mean * self.b.mean, of_rows, self.n_records)
+        return _covariance(self.a, self.b, table, _mean_product(self.a.distances, self.b.distances, table))
 
     def unbiased_scale(self) -> float:
         """What the unbiased covariance is divided by; 0 when a column is constant."""
-        a, b = self.a.variance(), self.b.variance()
-        if a.plain <= a.rounding or b.plain <= b.rounding:
-            return 0.0
-        return math.sqrt(max(a.unbiased, 0.0) * max(b.unbiased, 0.0))
+        return unbiased_scale(self.a.variance(), self.b.variance())
 
 
 def spread(attribute: NominalAttribute) -> Spread:
@@ -224,20 +229,98 @@ def spread(attribute: NominalAttribute) -> Spread:
 def two_columns(
     a: Any, b: Any, tax_a: Taxonomy, tax_b: Taxonomy, measure: str, root: str, information_content: str
 ) -> TwoColumns:
-    """Encode, place and count two columns of the same records."""
+    """Encode, place and count two columns of the same records, and look up their distances."""
+    of_a, of_b, shares = _placed(a, b, tax_a, tax_b, measure, root, information_content)
+    return TwoColumns(spread(of_a), spread(of_b), shares)
+
+
+def unbiased_scale(variance_a: Squared, variance_b: Squared) -> float:
+    """What the unbiased covariance of two columns is divided by; 0 when one is constant."""
+    if variance_a.plain <= variance_a.rounding or variance_b.plain <= variance_b.rounding:
+        return 0.0
+    return math.sqrt(max(variance_a.unbiased, 0.0) * max(variance_b.unbiased, 0.0))
+
+
+def _placed(
+    a: Any, b: Any, tax_a: Taxonomy, tax_b: Taxonomy, measure: str, root: str, information_content: str
+) -> tuple[NominalAttribute, NominalAttribute, Any]:
     columns = encode_together(a, b)
     of_a, of_b = (
-        spread(nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content))
+        nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content)
         for column, tax in zip(columns, (tax_a, tax_b), strict=True)
     )
-    return TwoColumns(of_a, of_b, joint_shares(*columns))
+    return of_a, of_b, joint_shares(*columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Dependence:
+    """All that a correlation is made of."""
+
+    covariance: Squared
+    variance_a: Squared
+    variance_b: Squared
+    n_records: int
+
+
+def _dependence(
+    a: Any, b: Any, tax_a: Taxonomy, tax_b: Taxonomy, measure: str, root: str, information_content: str
+) -> _Dependence:
+    of_a, of_b, shares = _placed(a, b, tax_a, tax_b, measure, root, information_content)
+    if isinstance(shares, np.ndarray):
+        both = TwoColumns(spread(of_a), spread(of_b), shares)
+        return _Dependence(both.covariance(), both.a.variance(), both.b.variance(), both.n_records)
+    if of_a.counts.size > of_b.counts.size:
+        covariance, variance_b, variance_a = _in_bands(of_b, of_a, shares.T)
+    else:
+        covariance, variance_a, variance_b = _in_bands(of_a, of_b, shares)
+    return _Dependence(covariance, variance_a, variance_b, of_a.n_records)
+
+
+def _in_bands(few: NominalAttribute, many: NominalAttribute, shares: Any) -> tuple[Squared, Squared, Squared]:
+    """The covariance and both variances; the distances of the column of many values are never all there at once."""
+    of_few, pairs, weights = spread(few), _by_column(shares), many.shares
+    n_bands = len(bands(weights.size))
+    products, squares = np.empty(n_bands), np.empty(n_bands)
+    means: list[tuple[NDArray[np.int64], Floats]] = [(np.empty(0, np.int64), np.empty(0))] * n_bands
+
+    def add(row: slice, values: NDArray[np.int64], band: Floats) -> None:
+        place, of_values = row.start // BAND, np.zeros(values.size)
+        squares[place] = kernels.weighted_band(band, weights[values], of_values)
+        means[place] = values, of_values
+        products[place] = kernels.mean_product(of_few.distances, band, 0, values, *pairs)
+
+    many.distance_bands(add)
+    row_means = np.zeros(weights.size)
+    for values, of_values in means:
+        row_means[values] += of_values
+    of_many = Means(weights, row_means, float(squares.sum()), many.n_records)
+    return _covariance(of_few, of_many, shares, float(products.sum())), of_few.variance(), of_many.variance()
+
+
+def _covariance(a: Means, b: Means, shares: Any, product: float) -> Squared:
+    """From the mean product of the distances of two records in both columns."""
+    of_rows = float(a.row_means @ (shares @ b.row_means))
+    return Squared.of_means(product, a.mean * b.mean, of_rows, a.n_records)
 
 
 def _mean_product(of_a: Floats, of_b: Floats, shares: Any) -> float:
     """Σ (Dᴬ P) ∘ (P Dᴮ): the mean product of the distances of two records in both columns."""
     if isinstance(shares, np.ndarray):
         return float(np.einsum("ij,ij->", of_a @ shares, shares @ of_b))
-    pair_a = np.repeat(np.arange(shares.shape[0], dtype=np.int32), np.diff(shares.indptr))
-    pair_b = shares.indices.astype(np.int32, copy=False)
-    by_b = np.argsort(pair_b, kind="stable")
-    return float(kernels.mean_product(of_a, of_b, pair_a, pair_b, shares.data, by_b))
+    if of_a.shape[0] > of_b.shape[0]:
+        of_a, of_b, shares = of_b, of_a, shares.T
+    pairs, values = _by_column(shares), np.arange(of_b.shape[0])
+    rows = bands(values.size)
+    parts = np.empty(len(rows))
+
+    def add(row: slice) -> None:
+        parts[row.start // BAND] = kernels.mean_product(of_a, of_b[row], row.start, values[row.start :], *pairs)
+
+    in_threads(add, rows)
+    return float(parts.sum())
+
+
+def _by_column(shares: Any) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
+    """A sparse table by its columns: where each starts, and the row and the number of each filled cell."""
+    table = shares.tocsc()
+    return table.indptr.astype(np.int32, copy=False), table.indices.astype(np.int32, copy=False), table.data

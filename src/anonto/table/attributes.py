@@ -13,7 +13,7 @@ import numpy as np
 
 from anonto.errors import TaxonomyTypeError, UnknownMeasureError, UnmatchedValuesError
 from anonto.taxonomy.distance import MEASURES, OF_THE_WHOLE_ONTOLOGY
-from anonto.taxonomy.matrix import distance_matrix, weighted_sums
+from anonto.taxonomy.matrix import distance_bands, distance_matrix, weighted_sums
 from anonto.taxonomy.taxonomy import Taxonomy
 from anonto.threads import slices
 
@@ -91,6 +91,10 @@ class NominalAttribute:
         """All pairs of distinct values."""
         return distance_matrix(self.space, self._numbers(), None, self.measure, **self._content())
 
+    def distance_bands(self, use: Callable[[slice, NDArray[np.int64], Floats], None]) -> None:
+        """Use the distances of all pairs of distinct values without a table of them: see `matrix.distance_bands`."""
+        distance_bands(self.space, self._numbers(), self.measure, use, **self._content())
+
     def pair_distances(self, a: Codes, b: Codes) -> Floats:
         """Some pairs of distinct values, looked up block by block of the rows that occur."""
         out = np.empty(a.size)
@@ -155,6 +159,8 @@ class NominalAttribute:
 
     def _content(self) -> _ContentOptions:
         counts: dict[str, int] = {}
+        if self.information_content != "data":
+            return {"information_content": self.information_content, "counts": counts}
         for concept, count in zip(self.concepts, self.counts.tolist(), strict=True):
             counts[concept] = counts.get(concept, 0) + count
         return {"information_content": self.information_content, "counts": counts}

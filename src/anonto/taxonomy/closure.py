@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from anonto.taxonomy.taxonomy import Taxonomy
 
     ClosureRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
+    TurnedRound = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,11 @@ class Closure:
     def rows(self, first: int, last: int) -> ClosureRows:
         """The closure of the selected concepts first … last − 1, as the kernels take it; nothing is copied."""
         return self.offsets[first : last + 1], self.ancestors, self.paths
+
+    def turned_round(self, n_ancestors: int) -> TurnedRound:
+        """For each of the ancestors the selected concepts below it, as the kernels take it."""
+        turned: TurnedRound = kernels.turned_round(self.offsets, self.ancestors, self.paths, n_ancestors)
+        return turned
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -4,9 +4,9 @@ Parents and children come as compressed rows: the parents of concept ``c`` are
 ``parent_indices[parent_offsets[c]:parent_offsets[c + 1]]``. A *closure* has, for each selected concept, its
 ancestors with the concept itself first, and beside each the length in edges of the shortest way up to it.
 
-The pair kernels take a closure of rows and one of columns whose ancestors are numbered alike. They turn the closure of
-the columns round once, and then visit for each ancestor of a row the columns below it: the work is one step for each
-common ancestor. They release the interpreter's lock and share nothing, so that tiles may run in threads.
+The pair kernels take a closure of rows, and one of columns that was turned round, whose ancestors are numbered alike.
+They visit for each ancestor of a row the columns below it: the work is one step for each common ancestor. They release
+the interpreter's lock and write to nothing they share, so that tiles may run in threads.
 """
 
 from __future__ import annotations
@@ -209,9 +209,30 @@ def largest_in_forest(order: Ints, parent_offsets: Longs, parent_indices: Ints, 
 
 
 @njit(cache=True, nogil=True)
-def _below_each(columns: tuple[Longs, Ints, Ints], n_ancestors: int) -> tuple[Ints, Ints, Ints]:
-    """The closure of the columns turned round: for each ancestor the columns below it, and their ways up to it."""
-    offsets, ancestors, paths = columns
+def _runs(starts: Ints, members: Ints) -> tuple[Ints, Ints]:
+    """Cut the columns below each ancestor into runs of neighbours: where each begins, and each ancestor's first."""
+    begins = np.empty(members.size + 1, np.int32)
+    of_ancestor = np.empty(starts.size, np.int32)
+    filled = 0
+    for a in range(starts.size - 1):
+        of_ancestor[a] = filled
+        for e in range(starts[a], starts[a + 1]):
+            if e == starts[a] or members[e] != members[e - 1] + 1:
+                begins[filled] = e
+                filled += 1
+    of_ancestor[starts.size - 1] = filled
+    begins[filled] = members.size
+    return begins[: filled + 1], of_ancestor
+
+
+@njit(cache=True, nogil=True)
+def turned_round(offsets: Longs, ancestors: Ints, paths: Ints, n_ancestors: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """For each ancestor the columns below it and their ways up to it, instead of the ancestors of each column.
+
+    Returns:
+        Where the columns of each ancestor start; the columns; their ways; where each run of neighbours among the
+        columns of an ancestor begins; the first run of each ancestor.
+    """
     first, last = offsets[0], offsets[-1]
     starts = np.zeros(n_ancestors + 1, np.int32)
     for t in range(first, last):
@@ -227,7 +248,8 @@ def _below_each(columns: tuple[Longs, Ints, Ints], n_ancestors: int) -> tuple[In
             members[place] = j
             ways[place] = paths[t]
             free[ancestors[t]] = place + 1
-    return starts, members, ways
+    begins, of_ancestor = _runs(starts, members)
+    return starts, members, ways, begins, of_ancestor
 
 
 @njit(cache=True, nogil=True)
@@ -261,23 +283,6 @@ def preorder(order: Ints, parent_offsets: Longs, parent_indices: Ints) -> Ints:
     return rank
 
 
-@njit(cache=True, nogil=True)
-def _runs(starts: Ints, members: Ints) -> tuple[Ints, Ints]:
-    """Cut the columns below each ancestor into runs of neighbours: where each begins, and each ancestor's first."""
-    begins = np.empty(members.size + 1, np.int32)
-    of_ancestor = np.empty(starts.size, np.int32)
-    filled = 0
-    for a in range(starts.size - 1):
-        of_ancestor[a] = filled
-        for e in range(starts[a], starts[a + 1]):
-            if e == starts[a] or members[e] != members[e - 1] + 1:
-                begins[filled] = e
-                filled += 1
-    of_ancestor[starts.size - 1] = filled
-    begins[filled] = members.size
-    return begins[: filled + 1], of_ancestor
-
-
 LONG_RUN = 8
 """Runs of this length on are worth a vector loop."""
 
@@ -294,7 +299,7 @@ def _nearer(up: int, depth: int, ways: Ints, best_way: Ints, best_depth: Ints) -
 
 @njit(cache=True, nogil=True)
 def closest_by_depth(
-    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], depths: Ints, out: Matrix
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], depths: Ints, out: Matrix
 ) -> None:
     """1 − max over common ancestors a of 2·depth(a) / (2·depth(a) + path + path'); 1 where none is common.
 
@@ -302,9 +307,8 @@ def closest_by_depth(
     Columns that are neighbours in the taxonomy should come as neighbours: ancestors then are compared for whole runs.
     """
     row_offsets, row_ancestors, row_paths = rows
-    starts, members, ways = _below_each(columns, depths.size)
-    n = columns[0].size - 1
-    begins, of_ancestor = _runs(starts, members)
+    starts, members, ways, begins, of_ancestor = columns
+    n = out.shape[1]
     best_way = np.empty(n, np.int32)
     best_depth = np.empty(n, np.int32)
     for i in range(row_offsets.size - 1):
@@ -332,12 +336,10 @@ def closest_by_depth(
 
 
 @njit(cache=True, nogil=True)
-def shortest_way(
-    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], n_ancestors: int, out: Matrix
-) -> None:
+def shortest_way(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], out: Matrix) -> None:
     """Edges on the shortest way over a common ancestor; −1 where none is common."""
-    starts, members, ways = _below_each(columns, n_ancestors)
-    n = columns[0].size - 1
+    starts, members, ways, _, _ = columns
+    n = out.shape[1]
     far = np.iinfo(np.int32).max
     best = np.empty(n, np.int32)
     for i in range(rows[0].size - 1):
@@ -352,11 +354,9 @@ def shortest_way(
 
 
 @njit(cache=True, nogil=True)
-def common_ancestors(
-    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], n_ancestors: int, out: Matrix
-) -> None:
+def common_ancestors(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], out: Matrix) -> None:
     """How many ancestors two concepts share, themselves included."""
-    starts, members, _ = _below_each(columns, n_ancestors)
+    starts, members, _, _, _ = columns
     for i in range(rows[0].size - 1):
         out[i, :] = 0
         for t in range(rows[0][i], rows[0][i + 1]):
@@ -367,10 +367,10 @@ def common_ancestors(
 
 @njit(cache=True, nogil=True)
 def highest_common(
-    rows: tuple[Longs, Ints, Ints], columns: tuple[Longs, Ints, Ints], worth: Floats, out: Matrix
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], worth: Floats, out: Matrix
 ) -> None:
     """The largest worth of a common ancestor; −1 where none is common."""
-    starts, members, _ = _below_each(columns, worth.size)
+    starts, members, _, _, _ = columns
     for i in range(rows[0].size - 1):
         out[i, :] = -1.0
         for t in range(rows[0][i], rows[0][i + 1]):

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 TILE = 240
 """Rows and columns of a tile: its distances fit a processor's cache, and a power of two would crowd a part of it."""
 
+BAND = 96
+"""Rows of a band."""
+
 
 def distance_matrix(
     taxonomy: Taxonomy,
@@ -47,14 +50,16 @@ def distance_matrix(
     column_places = row_places if columns is None else _neighbours_together(taxonomy, columns)
     n_columns = column_places.size
     ordered = None if columns is None else columns[column_places]
-    tiles = _measure(taxonomy, measure, information_content, counts).tiles(taxonomy, rows[row_places], ordered)
+    chosen = _measure(taxonomy, measure, information_content, counts)
+    pairs = chosen.pairs(taxonomy, rows[row_places], ordered)
+    by_column = [(column, pairs.of_columns(column)) for column in slices(0, n_columns, TILE)]
     out = np.empty((rows.size, n_columns), dtype=dtype)
 
     def fill(row: slice) -> None:
-        first = row.start if columns is None else 0
-        for column in slices(first, n_columns, TILE):
+        for column, below in by_column[row.start // TILE if columns is None else 0 :]:
             mirrored = columns is None and column.start > row.start
-            kernels.put_in_place(tiles(row, column), row_places[row], column_places[column], mirrored, out)
+            tile = chosen.function(below.of_rows(row))
+            kernels.put_in_place(tile, row_places[row], column_places[column], mirrored, out)
 
     in_threads(fill, slices(0, rows.size, TILE))
     return out
@@ -66,6 +71,41 @@ def _neighbours_together(taxonomy: Taxonomy, concepts: Numbers) -> NDArray[np.in
         "preorder", lambda: kernels.preorder(taxonomy.order, taxonomy.parent_offsets, taxonomy.parent_indices)
     )
     return np.argsort(rank[concepts], kind="stable")
+
+
+def distance_bands(
+    taxonomy: Taxonomy,
+    concepts: Numbers,
+    measure: str,
+    use: Callable[[slice, NDArray[np.int64], Floats], None],
+    *,
+    information_content: str = "sanchez",
+    counts: Mapping[str, int] | None = None,
+) -> None:
+    """Use the distances of all pairs of some concepts, each pair once, band by band in threads; no table is made.
+
+    Args:
+        taxonomy: Where the concepts are.
+        concepts: By number.
+        measure: One of `anonto.MEASURES`.
+        use: Is called with a band, the places of some of the concepts, and the distances of the first of these, a row
+            each, to all of them: first those of the band's own rows, then those of the bands behind it.
+        information_content: For lin, resnik and jiang-conrath: ``"sanchez"``, ``"seco"`` or ``"data"``.
+        counts: Records per concept, for ``information_content="data"``.
+    """
+    order = _neighbours_together(taxonomy, concepts)
+    chosen = _measure(taxonomy, measure, information_content, counts)
+    pairs = chosen.pairs(taxonomy, concepts[order], None)
+
+    def fill(row: slice) -> None:
+        use(row, order[row.start :], chosen.function(pairs.of_columns(slice(row.start, order.size)).of_rows(row)))
+
+    in_threads(fill, bands(order.size))
+
+
+def bands(n: int) -> list[slice]:
+    """The bands of n rows, the same on every machine."""
+    return slices(0, n, BAND)
 
 
 def weighted_sums(
@@ -85,9 +125,9 @@ def weighted_sums(
     columns, weights = columns[places], weights[places]
 
     def fill(row: slice) -> None:
-        tiles = chosen.tiles(taxonomy, rows[row], columns)
+        pairs = chosen.pairs(taxonomy, rows[row], columns)
         for column in slices(0, columns.size, 2 * TILE):
-            out[row] += tiles(slice(0, row.stop - row.start), column) @ weights[column]
+            out[row] += chosen.function(pairs.of_columns(column)) @ weights[column]
 
     in_threads(fill, slices(0, rows.size, 16 * TILE))
     return out
@@ -101,10 +141,9 @@ class _Measure:
     content: Floats | None
     facts: dict[str, float]
 
-    def tiles(self, taxonomy: Taxonomy, rows: Numbers, columns: Numbers | None) -> Callable[[slice, slice], Floats]:
-        """A function from a slice of rows and one of columns to their distances; the closures are found once."""
-        pairs = replace(pairs_between(taxonomy, rows, columns, self.content), facts=self.facts)
-        return lambda row, column: self.function(pairs.tile(row, column))
+    def pairs(self, taxonomy: Taxonomy, rows: Numbers, columns: Numbers | None) -> Pairs:
+        """What the function takes, of all rows and columns; the closures are found once for all tiles."""
+        return replace(pairs_between(taxonomy, rows, columns, self.content), facts=self.facts)
 
 
 def _measure(taxonomy: Taxonomy, name: str, information_content: str, counts: Mapping[str, int] | None) -> _Measure:

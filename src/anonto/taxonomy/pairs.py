@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.taxonomy.closure import TurnedRound
     from anonto.taxonomy.taxonomy import Taxonomy
 
     Floats = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Pairs:
     """Information content of every concept of the taxonomy; only for measures that use it."""
     facts: dict[str, float] = field(default_factory=dict)
     """What holds for all tiles of the same pairs, found once."""
+    below: TurnedRound | None = None
+    """The closure of the columns turned round, where several tiles have these columns."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -48,20 +51,20 @@ class Pairs:
         """Where both concepts are the same."""
         return np.equal.outer(self.row_numbers, self.column_numbers)
 
-    def run(self, kernel: Callable[..., None], about_ancestors: object) -> Floats:
+    def run(self, kernel: Callable[..., None], *about_ancestors: object) -> Floats:
         """Call a pair kernel on the tile."""
         out = np.empty(self.shape)
-        n_rows, n_columns = self.shape
-        kernel(self.rows.rows(0, n_rows), self.columns.rows(0, n_columns), about_ancestors, out)
+        below = self.below or self.columns.turned_round(self.ancestors.size)
+        kernel(self.rows.rows(0, self.row_numbers.size), below, *about_ancestors, out)
         return out
 
     def shared(self) -> Floats:
         """|T(c) ∩ T(c′)|."""
-        return self.run(kernels.common_ancestors, self.ancestors.size)
+        return self.run(kernels.common_ancestors)
 
     def ways(self) -> Floats:
         """Edges on the shortest way over a common ancestor; −1 where none is common."""
-        return self.run(kernels.shortest_way, self.ancestors.size)
+        return self.run(kernels.shortest_way)
 
     def contents(self) -> tuple[Floats, Floats, Floats]:
         """IC of the most informative common ancestor (−1 where none is common), of the rows, of the columns."""
@@ -75,15 +78,19 @@ class Pairs:
             raise InternalError("A measure of information was called without information content.")
         return self.content
 
-    def tile(self, row: slice, column: slice) -> Pairs:
-        """A part of the pairs; the closures are shared, not copied."""
+    def of_columns(self, column: slice) -> Pairs:
+        """The pairs of some columns; their closure is turned round once for all tiles of them."""
+        columns = Closure(*self.columns.rows(column.start, column.stop))
         return replace(
             self,
-            rows=Closure(*self.rows.rows(row.start, row.stop)),
-            columns=Closure(*self.columns.rows(column.start, column.stop)),
-            row_numbers=self.row_numbers[row],
+            columns=columns,
             column_numbers=self.column_numbers[column],
+            below=columns.turned_round(self.ancestors.size),
         )
+
+    def of_rows(self, row: slice) -> Pairs:
+        """The pairs of some rows; the closures are shared, not copied."""
+        return replace(self, rows=Closure(*self.rows.rows(row.start, row.stop)), row_numbers=self.row_numbers[row])
 
 
 def pairs_between(taxonomy: Taxonomy, rows: Numbers, columns: Numbers | None, content: Floats | None) -> Pairs:

@@ -36,6 +36,17 @@ def test_help_imports_no_compiler_no_table_library_and_no_plotter() -> None:
     assert shown.strip().endswith("[]")
 
 
+def test_masking_imports_no_method_that_is_not_in_the_plan_and_no_reader_of_ontologies() -> None:
+    code = (
+        "import sys, anonto, polars as pl; table = pl.DataFrame({'a': ['x', 'y']}); "
+        "anonto.mask(table, {'steps': [{'method': 'random-swap', 'columns': ['a']}]}); "
+        "unused = ('methods.microaggregate', 'methods.rank_swap', 'methods.semantic_noise', 'ontology.obo'); "
+        "print([m for m in unused if f'anonto.{m}' in sys.modules], 'anonto.methods.random_swap' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] True"
+
+
 def test_every_command_has_a_help_text_with_an_example() -> None:
     for command in app.registered_commands:
         text = command.callback.__doc__ or ""

@@ -276,7 +276,7 @@ def test_files_that_are_no_parts_of_one_table_are_refused(tmp_path: Path) -> Non
 
 
 def test_what_fits_is_masked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anonto.run.OutOfCore", None)
+    monkeypatch.setattr("anonto.engine.out_of_core.OutOfCore", None)
     source = written(table(), tmp_path / "t.csv")
     evidence = anonto.mask_file(source, plan_for("random-swap"), tmp_path / "out.csv", memory="2GB", seed=SEED)
     assert evidence["n_records"] == 60

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import dcor
 import numpy as np
 import pytest
@@ -6,7 +8,7 @@ from hypothesis import strategies as st
 
 import anonto
 import oracles
-from anonto import stats
+from anonto import stats, threads
 from anonto.errors import (
     AllMissingError,
     LengthError,
@@ -121,6 +123,39 @@ def test_sparse_and_dense_counting_agree(monkeypatch: pytest.MonkeyPatch) -> Non
     assert stats.bias_corrected_distance_correlation(a, b, tax, tax) == pytest.approx(bias_corrected, abs=1e-12)
 
 
+@pytest.mark.parametrize("measure", ["wu-palmer", "ancestor", "lin"])
+@pytest.mark.parametrize(("n_a", "n_b"), [(250, 120), (120, 250)])
+def test_columns_of_more_values_than_a_band_correlate_as_dcor_says(measure: str, n_a: int, n_b: int) -> None:
+    tax, a, b = _of_many_values(n_a, n_b)
+    centred_a, centred_b = (dcor.double_centered(tax.distances(column, measure=measure)) for column in (a, b))
+    covariance = dcor.mean_product(centred_a, centred_b)
+    variances = dcor.mean_product(centred_a, centred_a) * dcor.mean_product(centred_b, centred_b)
+    expected = np.sqrt(covariance / np.sqrt(variances))
+    assert stats.distance_correlation(a, b, tax, tax, measure) == pytest.approx(expected, abs=1e-12)
+    both = dependence.two_columns(a, b, tax, tax, measure, "ontology", "sanchez")
+    assert not isinstance(both.shares, np.ndarray)
+    assert both.covariance().plain == pytest.approx(covariance, abs=1e-14)
+
+
+def test_threads_do_not_change_a_correlation(monkeypatch: pytest.MonkeyPatch) -> None:
+    tax, a, b = _of_many_values(250, 200)
+    in_threads = stats.distance_correlation(a, b, tax, tax)
+    monkeypatch.setattr(threads._here, "is_worker", True, raising=False)
+    assert stats.distance_correlation(a, b, tax, tax) == in_threads
+
+
+def test_the_distances_of_the_column_with_more_values_are_never_all_there() -> None:
+    tax, a, b = _of_many_values(1_500, 200)
+    stats.distance_correlation(a, b, tax, tax)
+    tracemalloc.start()
+    try:
+        stats.distance_correlation(b, a, tax, tax)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 1_500**2 / 2
+
+
 def test_repeating_all_records_leaves_the_v_statistic_as_it_is() -> None:
     tax, a, b = _related(3)
     once = stats.distance_correlation(a, b, tax, tax)
@@ -226,6 +261,16 @@ def _related(seed: int):  # type: ignore[no-untyped-def]
     a = [str(i) for i in rng.integers(0, 60, 120)]
     b = [value if rng.random() < 0.6 else str(rng.integers(0, 60)) for value in a]
     return tax, a, b
+
+
+def _of_many_values(n_a: int, n_b: int):  # type: ignore[no-untyped-def]
+    """A hierarchy where some have two parents, and two related columns with few records for their many values."""
+    rng = np.random.default_rng(1)
+    n = max(n_a, n_b)
+    first = [(i - 1) // 3 for i in range(n)]
+    parents = {"0": ()} | {str(i): tuple({str(first[i]), str(max(first[i] - i % 2, 0))}) for i in range(1, n)}
+    codes = np.concatenate([np.arange(n), rng.integers(0, n, n // 2)])
+    return taxonomy_of(parents), [str(i % n_a) for i in codes], [str(i % n_b) for i in codes]
 
 
 def _negative_case():  # type: ignore[no-untyped-def]
