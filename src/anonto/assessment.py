@@ -361,7 +361,8 @@ def _guarantees(
     for step in plan.steps:
         unmatched = [name for name in step.columns if _has_unmatched(columns[name], original[name])]
         left_out = tuple(name for name in quasi if name not in step.columns)
-        found.append(step.method.guarantee(Setting(left_out=left_out, unmatched=tuple(unmatched))).to_dict())
+        promised = step.method.guarantee(Setting(left_out=left_out, unmatched=tuple(unmatched)))
+        found.append((promised if len(original[step.columns[0]]) else promised.of_no_record()).to_dict())
     return found
 
 

@@ -783,6 +783,17 @@ class NothingMaskedWarning(ReleasedAsIsWarning):
         )
 
 
+class NoRecordsWarning(AnontoWarning):
+    """A release without a record."""
+
+    def __init__(self, n_dropped: int) -> None:
+        start, advice = "The table has no record", "check that it is the right one"
+        if n_dropped:
+            start = f"The plan drops {counted(n_dropped, 'record')}, and no other is in the table"
+            advice = "look at the keys missing and unmatched of its columns"
+        super().__init__(f"{start}: the release has names of columns alone, and nothing is proved of it; {advice}.")
+
+
 class UnmatchedCellsWarning(AnontoWarning):
     """Cells of masked columns that stay with their person because they have no concept."""
 
