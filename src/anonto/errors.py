@@ -1119,7 +1119,9 @@ class SessionChangedError(AnontoError):
     """Something asked or changed on a page that shows what the session was before."""
 
     def __init__(self) -> None:
-        super().__init__("The session changed meanwhile, perhaps in another tab; the page is shown anew.")
+        super().__init__(
+            "The session changed meanwhile, perhaps in another tab, and nothing was done; reload this page to go on."
+        )
 
 
 class MemoryLimitError(InputError):
