@@ -145,9 +145,13 @@ class Frame:
             self.say(self.session.readable(str(error)), "error")
 
     def failed(self, error: Exception) -> None:
-        """Say that something failed by our mistake, once."""
-        if self._told is not error and not self._main.is_deleted:
-            self._told = error
+        """Say that something failed by our mistake, once; a page that shows what is no more must be reloaded first."""
+        if self._told is error or self._main.is_deleted:
+            return
+        self._told = error
+        if self.is_outdated:
+            self.tell_to_reload()
+        else:
             self.say(our_mistake(error), "error")
 
     def tell_to_reload(self) -> None:
