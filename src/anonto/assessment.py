@@ -78,7 +78,8 @@ class Assessment:
     utility: Mapping[str, Any]
     n_records: int
     findings: tuple[str, ...] = ()
-    """What must not be overlooked, in plain sentences: links beyond what k suggests, and proven ones."""
+    """What must not be overlooked, in plain sentences: what undoes the masking, links beyond what k suggests, and
+    proven ones."""
     plan: Plan | None = None
     """The plan of the release."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -197,7 +198,14 @@ def assess(
     utility = _utility(columns, chosen, predict, rng)
     known = max(scenarios(chosen, columns), key=len, default=())
     pictures = pictures_of(columns, [step.columns for step in chosen.steps], known)
-    findings = findings_of(chosen.steps, risk, n_records)
+    seeds = [one.seed for one in (record, _record_of(second_private)) if one is not None]
+    findings = findings_of(
+        chosen.steps,
+        risk,
+        facts["records"],
+        guessable_seed=any(one.can_be_guessed for one in seeds),
+        stayed=facts["stayed_without_a_concept"],
+    )
     if not facts["rows_in_order"] and seems_shuffled([columns[name] for name in _not_at_random(chosen)], rng):
         findings = (SHUFFLED, *findings)
     return Assessment(risk, utility, n_records, findings, chosen, {**facts, "pictures": pictures})
@@ -333,6 +341,7 @@ def _compared(
         for name in looked_at
         if plan.description(name).role != "other" or name in plan.masked
     }
+    unmatched = {name: _n_unmatched(columns[name], series[name][0]) for name in plan.masked}
     facts = {
         "records": len(after),
         "dropped_records": len(before) - len(after),
@@ -340,7 +349,13 @@ def _compared(
         "released_as_is": as_is,
         "made_anew": evidence is not None,
         "rows_in_order": in_order,
-        "guarantees": _guarantees(plan, columns, {name: one for name, (one, _) in series.items()})
+        "stayed_without_a_concept": {
+            name: unmatched[name]
+            for step in plan.steps
+            if not getattr(step.method, "moves_missing", False)
+            for name in step.columns
+        },
+        "guarantees": _guarantees(plan, unmatched, n_records=len(after))
         if evidence is None
         else [step["guarantee"] for step in evidence["steps"]],
     }
@@ -352,16 +367,15 @@ def _compared(
     return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, rows)
 
 
-def _guarantees(
-    plan: Plan, columns: Mapping[str, ComparedColumn], original: Mapping[str, pl.Series]
-) -> list[dict[str, Any]]:
+def _guarantees(plan: Plan, unmatched: Mapping[str, int], *, n_records: int) -> list[dict[str, Any]]:
     """What the steps of a plan promise, as far as it can be told without the private record."""
     quasi = [name for name in {**plan.columns, **dict.fromkeys(plan.masked)} if _is_quasi_identifier(plan, name)]
     found = []
     for step in plan.steps:
-        unmatched = [name for name in step.columns if _has_unmatched(columns[name], original[name])]
         left_out = tuple(name for name in quasi if name not in step.columns)
-        found.append(step.method.guarantee(Setting(left_out=left_out, unmatched=tuple(unmatched))).to_dict())
+        stay = tuple(name for name in step.columns if unmatched[name])
+        promised = step.method.guarantee(Setting(left_out=left_out, unmatched=stay))
+        found.append((promised if n_records else promised.of_no_record()).to_dict())
     return found
 
 
@@ -369,12 +383,13 @@ def _is_quasi_identifier(plan: Plan, name: str) -> bool:
     return plan.description(name).role == "quasi-identifier"
 
 
-def _has_unmatched(column: ComparedColumn, original: pl.Series) -> bool:
-    """Whether cells without a concept stayed in their rows."""
+def _n_unmatched(column: ComparedColumn, original: pl.Series) -> int:
+    """How many cells have a text and no concept, where the plan keeps such cells."""
     description = column.description
     if description.unmatched != "keep" or not description.ontologies:
-        return False
-    return int(np.count_nonzero(column.original < 0)) > encode_described(column.name, original, description).n_missing
+        return 0
+    missing = encode_described(column.name, original, description).n_missing
+    return int(np.count_nonzero(column.original < 0)) - missing
 
 
 def _from_cluster(table: Any, plan: Plan) -> Any:

@@ -125,6 +125,15 @@ class UnreadableFileError(FileError):
         super().__init__(f"{name!r} cannot be read ({reason}); check its permissions.")
 
 
+class NotARegularFileError(UnreadableFileError):
+    """A pipe or a device, which may never end."""
+
+    def __init__(self, name: str) -> None:
+        FileError.__init__(
+            self, f"{name!r} is a pipe or a device, not a file; write what it gives into a file, and give that."
+        )
+
+
 class EmptyFileError(FileError):
     """The file has no content."""
 
@@ -137,6 +146,26 @@ class BinaryFileError(FileError):
 
     def __init__(self, name: str, kind: str = "binary data") -> None:
         super().__init__(f"{name!r} is not a text file (it looks like {kind}); give it as text, plain or in gzip.")
+
+
+TABLE_FORMATS = "CSV (plain or in gzip), Parquet, Excel, SPSS, Stata or SAS"
+
+
+class NotATableError(FileError):
+    """Something that holds no table."""
+
+    def __init__(self, name: str, what: str) -> None:
+        super().__init__(f"{name!r} is {what}, not a table; give a file in the format {TABLE_FORMATS}.")
+
+
+class BinaryTableError(BinaryFileError):
+    """A file of bytes in no format of tables."""
+
+    def __init__(self, name: str, kind: str = "binary data") -> None:
+        FileError.__init__(
+            self,
+            f"{name!r} is not a table that is read (it looks like {kind}); give a file in the format {TABLE_FORMATS}.",
+        )
 
 
 class EncodingError(FileError):
@@ -783,6 +812,17 @@ class NothingMaskedWarning(ReleasedAsIsWarning):
         )
 
 
+class NoRecordsWarning(AnontoWarning):
+    """A release without a record."""
+
+    def __init__(self, n_dropped: int) -> None:
+        start, advice = "The table has no record", "check that it is the right one"
+        if n_dropped:
+            start = f"The plan drops {counted(n_dropped, 'record')}, and no other is in the table"
+            advice = "look at the keys missing and unmatched of its columns"
+        super().__init__(f"{start}: the release has names of columns alone, and nothing is proved of it; {advice}.")
+
+
 class UnmatchedCellsWarning(AnontoWarning):
     """Cells of masked columns that stay with their person because they have no concept."""
 
@@ -1079,7 +1119,9 @@ class SessionChangedError(AnontoError):
     """Something asked or changed on a page that shows what the session was before."""
 
     def __init__(self) -> None:
-        super().__init__("The session changed meanwhile, perhaps in another tab; the page is shown anew.")
+        super().__init__(
+            "The session changed meanwhile, perhaps in another tab, and nothing was done; reload this page to go on."
+        )
 
 
 class MemoryLimitError(InputError):
@@ -1121,6 +1163,17 @@ class NoFilesError(FileError):
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path!r} has no Parquet files (.parquet); give a file, or a folder or a pattern with some.")
+
+
+class NoTablesError(NoFilesError):
+    """A folder or a pattern without Parquet files, where one file of another format would be read as well."""
+
+    def __init__(self, path: str) -> None:
+        FileError.__init__(
+            self,
+            f"{path!r} is no file and has no Parquet files (.parquet); give a folder or a pattern with some, or one "
+            f"file in the format {TABLE_FORMATS}.",
+        )
 
 
 class ForeignFilesError(FileError):

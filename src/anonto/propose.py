@@ -80,7 +80,7 @@ def propose(
     beside = [path.absolute().parent] if path else []
     places = _different([*(Path(folder) for folder in folders), *beside])
     known = candidates(ontologies, places, leave_out=[*map(Path, leave_out), *([path] if path else [])])
-    nominal = [present[name] for name, guess in guesses.items() if guess.may_have_an_ontology]
+    nominal = [present[name] for name, guess in guesses.items() if guess.may_have_an_ontology and present[name].values]
     recognised = _recognised(nominal, known)
     folder = Path(plan_folder).absolute() if plan_folder is not None else None
     described: dict[str, ColumnDescription] = {}
@@ -149,9 +149,9 @@ def _reference(candidate: Candidate, folder: Path | None) -> str | Taxonomy:
 
 
 def _steps(columns: Sequence[str], n_records: int) -> tuple[Step, ...]:
-    """One step over all quasi-identifiers."""
+    """One step over all quasi-identifiers; where no record is there yet, for those that are to come."""
     if not columns:
         return ()
-    k = min(K, n_records // 2)
+    k = min(K, n_records // 2) if n_records else K
     method = method_of(METHOD, {"k": k}) if k > 1 else method_of(METHOD_FOR_FEW, {})
     return (Step(method, tuple(columns)),)

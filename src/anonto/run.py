@@ -20,6 +20,7 @@ from anonto.errors import (
     GuessableSeedWarning,
     MissingColumnError,
     MostlyUnchangedWarning,
+    NoRecordsWarning,
     NothingMaskedWarning,
     NotInStretchesError,
     OnlyForClustersError,
@@ -316,9 +317,11 @@ def _all_evidence(
     identifiers = _identifiers(names, plan)
     as_is = [name for name in names if name not in plan.masked and name not in identifiers]
     said = [
-        _evidence(plan, step, done, guessable_seed=seed.can_be_guessed)
+        _evidence(plan, step, done, guessable_seed=seed.can_be_guessed, n_records=n_records)
         for step, done in zip(plan.steps, steps, strict=True)
     ]
+    if not n_records:
+        warnings.warn(NoRecordsWarning(n_rows), stacklevel=3)
     _warn_of_unmasked(plan, as_is)
     _warn_of_unmatched([one for done in steps for one in done.columns])
     for done, of_step in zip(steps, said, strict=True):
@@ -544,7 +547,7 @@ def _let_go(
     return kept
 
 
-def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> dict[str, Any]:
+def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool, n_records: int) -> dict[str, Any]:
     columns = done.columns
     named = dict.fromkeys([*plan.columns, *plan.masked])
     left_out = tuple(
@@ -553,6 +556,7 @@ def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> d
     unmatched = tuple(one.name for one in columns if one.prepared.n_unmatched)
     how_far = {one.name: one.how_far() for one in columns}
     setting = Setting(left_out=left_out, unmatched=unmatched, guessable_seed=guessable_seed, facts=done.facts)
+    promised = step.method.guarantee(setting)
     return {
         "method": step.method.name,
         "columns": list(step.columns),
@@ -565,7 +569,7 @@ def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool) -> d
         "rmse": {name: rmse for name, (rmse, _) in how_far.items()},
         "farthest": {name: farthest for name, (_, farthest) in how_far.items()},
         **done.facts,
-        "guarantee": step.method.guarantee(setting).to_dict(),
+        "guarantee": (promised if n_records else promised.of_no_record()).to_dict(),
     }
 
 

@@ -197,6 +197,14 @@ def test_every_extra_is_in_the_readme() -> None:
     assert [extra for extra in extras if f"`{extra}`" not in readme] == []
 
 
+@pytest.mark.parametrize(("words", "extra"), [("`anonto serve`", "web"), ("`--engine spark`", "spark")])
+def test_the_readme_names_the_extra_beside_what_needs_it(words: str, extra: str) -> None:
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    beside = [line.partition(words)[2].partition(",")[0] for line in readme.splitlines() if words in line]
+    assert beside
+    assert all(f"`{extra}`" in line for line in beside if "|" not in line)
+
+
 def test_the_readme_fits_a_short_read() -> None:
     assert 80 <= len((PROJECT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
 

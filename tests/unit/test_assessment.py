@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +15,18 @@ from anonto.cli.main import run
 from anonto.errors import (
     ForeignRecordError,
     ForeignReleaseError,
+    GuessableSeedWarning,
     MissingColumnError,
     MissingFileError,
     PrivateRecordError,
     ReleaseShapeError,
     ShuffledRowsError,
     UncheckedRowsError,
+    UnmatchedCellsWarning,
 )
+from anonto.report.assessed import assessed_data
 from anonto.risk.alignment import SHUFFLED, shows_order
+from anonto.risk.findings import GUESSABLE_SEED, NO_RECORDS, WITHOUT_A_CONCEPT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -195,6 +200,48 @@ def test_a_column_that_is_the_same_everywhere_does_not_show_the_order_of_rows(tm
     assert shuffled.findings[0] == SHUFFLED
     in_order = anonto.assess(table, tmp_path / "out.csv", plan, private=tmp_path / "out.csv.private.json")
     assert SHUFFLED not in in_order.findings
+
+
+@pytest.mark.parametrize(("seed", "finding"), [(7, (GUESSABLE_SEED,)), (SEED, ())], ids=["short", "long"])
+def test_a_seed_that_can_be_guessed_is_found_in_the_private_record(
+    tmp_path: Path, seed: int, finding: tuple[str, ...]
+) -> None:
+    table = pl.DataFrame({"x": [f"{number // 4}" for number in range(40)]})
+    plan = {"columns": {"x": {}}, "steps": [{"method": "group-swap", "columns": ["x"], "k": 4}]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GuessableSeedWarning)
+        anonto.mask(table, plan, seed=seed).save(tmp_path / "out.csv")
+    found = anonto.assess(table, tmp_path / "out.csv", plan, private=tmp_path / "out.csv.private.json")
+    assert found.findings[:1] == finding
+    advised = "mask the table again without giving a seed" in assessed_data(found)["verdict"]["guarantee"]
+    assert advised is bool(finding)
+
+
+@pytest.mark.parametrize(("method", "n_found"), [("rank-swap", 1), ("group-swap", 0)])
+def test_cells_without_a_concept_that_stayed_with_their_person_are_found(
+    tmp_path: Path, method: str, n_found: int
+) -> None:
+    (tmp_path / "codes.csv").write_text("id,parent\nr,\na,r\nb,r\n")
+    columns = {"x": {"ontology": str(tmp_path / "codes.csv"), "unmatched": "keep"}, "row": {"role": "other"}}
+    table = pl.DataFrame({"x": ["a", "b"] * 10 + ["?1", "?2", None], "row": [str(number) for number in range(23)]})
+    plan = {"columns": columns, "steps": [{"method": method, "columns": ["x"], "k": 5}]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnmatchedCellsWarning)
+        release = anonto.mask(table, plan, seed=SEED)
+    found = anonto.assess(table, release.table, plan)
+    told = [sentence for sentence in found.findings if WITHOUT_A_CONCEPT in sentence]
+    assert len(told) == n_found
+    assert all(sentence.startswith("2 cells without a concept") and "(2 of 'x')" in sentence for sentence in told)
+    advice = "mend the codes without a concept"
+    assert (advice in assessed_data(found)["verdict"]["guarantee"]) is bool(n_found)
+
+
+def test_of_a_table_without_records_that_is_all_that_is_found() -> None:
+    table = pl.DataFrame(schema={"x": pl.String})
+    plan = {"columns": {"x": {}}, "steps": [{"method": "group-swap", "columns": ["x"], "k": 4}]}
+    found = anonto.assess(table, table, plan)
+    assert found.findings == (NO_RECORDS,)
+    assert assessed_data(found)["verdict"]["guarantee"].startswith("Nothing is proved, as there is nobody")
 
 
 def test_a_column_with_two_values_shows_the_order_of_many_rows() -> None:

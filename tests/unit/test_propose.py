@@ -159,12 +159,43 @@ def test_numbers_stay_numeric_beside_a_hierarchy_of_them_which_is_named(table: P
     assert any("hierarchy_age.csv" in reason for reason in proposal.reasons["age"])
 
 
-@pytest.mark.filterwarnings("ignore::anonto.errors.NothingMaskedWarning")
+@pytest.mark.filterwarnings("ignore::anonto.errors.NothingMaskedWarning", "ignore::anonto.errors.NoRecordsWarning")
 def test_tables_of_few_or_no_records_get_a_plan_too() -> None:
     for n in (0, 1, 2, 5):
         rows = {"sex": ["f", "m", "f", "m", "f"][:n], "age": ["1", "2", "3", "4", "5"][:n]}
         frame = pl.DataFrame(rows, schema={"sex": pl.String, "age": pl.String})
         assert accepted(frame, propose(frame)).table.height == n
+
+
+def test_columns_of_a_table_without_records_are_recognised_by_their_names() -> None:
+    roles = {
+        "patient_id": "identifier",
+        "patient": "identifier",
+        "visit_no": "identifier",
+        "email": "identifier",
+        "department_id": "quasi-identifier",
+        "sex": "quasi-identifier",
+        "age": "quasi-identifier",
+        "age_group": "quasi-identifier",
+        "diagnosis": "quasi-identifier",
+        "income": "confidential",
+        "remark": "other",
+    }
+    frame = pl.DataFrame(schema=dict.fromkeys(roles, pl.String))
+    proposal = propose(frame, ontologies=["illnesses"])
+    columns = proposal.plan.columns
+    assert {name: one.role for name, one in columns.items()} == roles
+    assert [name for name, one in columns.items() if one.kind == "numeric"] == ["age", "income"]
+    assert not any(one.ontologies for one in columns.values())
+    assert "quasi-identifier: its name has the word 'sex'" in proposal.reasons["sex"]
+    assert "nominal: there is no record to tell its kind from" in proposal.reasons["sex"]
+    (step,) = proposal.plan.to_dict()["steps"]
+    assert (step["method"], step["k"]) == ("group-swap", 10)
+
+
+def test_a_column_without_values_among_records_is_left_alone_whatever_its_name() -> None:
+    columns = propose(pl.DataFrame({"sex": [None] * 4, "age": ["1", "1", "1", "1"]})).plan.columns
+    assert {one.role for one in columns.values()} == {"other"}
 
 
 def test_a_folder_that_is_none_is_refused(frame: pl.DataFrame, tmp_path: Path) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import time
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from matplotlib.image import imread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
     from web.conftest import Served, Visitor
 
@@ -55,6 +57,19 @@ def opened(steward: Visitor) -> Visitor:
     steward.press("Open this file")
     steward.see("The first 8 records")
     return steward
+
+
+def with_ontology(steward: Visitor) -> None:
+    """Give the codes their ontology, if they were not recognised."""
+    page = steward.page
+    page.get_by_label("Ontology of diagnosis", exact=True).wait_for()
+    if not page.get_by_label("Ontology of diagnosis", exact=True).input_value():
+        page.get_by_label("Or one of the folder").select_option("diagnosis_codes.csv")
+        steward.press("Use this ontology")
+        steward.see("Any column can have it now")
+        options = page.get_by_label("Ontology of diagnosis", exact=True)
+        options.locator("option", has_text="diagnosis_codes.csv").wait_for(state="attached")
+        options.select_option(label="diagnosis_codes.csv")
 
 
 def test_the_first_page_is_there_in_under_three_seconds(served: Served, visit: Visit) -> None:
@@ -123,14 +138,7 @@ def test_unknown_codes_are_counted_suggested_and_repaired(served: Served, table:
     steward = opened(visit(served))
     page = steward.page
     steward.go("Columns")
-    page.get_by_label("Ontology of diagnosis", exact=True).wait_for()
-    if not page.get_by_label("Ontology of diagnosis", exact=True).input_value():
-        page.get_by_label("Or one of the folder").select_option("diagnosis_codes.csv")
-        steward.press("Use this ontology")
-        steward.see("Any column can have it now")
-        options = page.get_by_label("Ontology of diagnosis", exact=True)
-        options.locator("option", has_text="diagnosis_codes.csv").wait_for(state="attached")
-        options.select_option(label="diagnosis_codes.csv")
+    with_ontology(steward)
     page.get_by_role("link", name="Look closer at diagnosis").click()
     steward.see("What did not match")
     assert page.get_by_text("values not known").locator("..").inner_text().split()[0] == "2"
@@ -147,6 +155,38 @@ def test_unknown_codes_are_counted_suggested_and_repaired(served: Served, table:
     steward.see("Codes were repaired on the way")
     masked = pl.read_csv(steward.download("Download the masked table"), infer_schema=False)
     assert "A1x" not in masked["diagnosis"].to_list()
+
+
+def test_a_value_without_a_suggestion_can_be_given_a_code_or_a_label_that_is_typed(
+    served: Served, table: Path, visit: Visit
+) -> None:
+    del table
+    steward = opened(visit(served))
+    page = steward.page
+    steward.go("Columns")
+    with_ontology(steward)
+    page.get_by_role("link", name="Look closer at diagnosis").click()
+    steward.see("What did not match")
+    assert page.get_by_role("button", name="Accept the suggestion for ZZ9").count() == 0
+    field = page.get_by_label("Code or label of ZZ9")
+    field.fill("none of them")
+    page.get_by_role("button", name="Use what is typed for ZZ9").click()
+    page.get_by_role("alert").filter(has_text="“none of them” is not the code or the label of one concept").wait_for()
+    assert field.input_value() == "none of them"
+    field.fill(" second of b ")
+    page.get_by_role("button", name="Use what is typed for ZZ9").click()
+    page.get_by_role("button", name="Undo: Repair codes of diagnosis").wait_for()
+    page.get_by_role("button", name="ZZ9 means missing").wait_for(state="detached")
+    page.get_by_label("Code or label of A1x").fill("a1")
+    page.get_by_label("Code or label of A1x").press("Tab")
+    page.get_by_role("button", name="Use what is typed for A1x").click()
+    steward.see("Every value is known to the ontology.")
+    steward.run()
+    steward.go("Take away")
+    masked = pl.read_csv(steward.download("Download the masked table"), infer_schema=False)
+    assert sorted(masked["diagnosis"].unique().to_list()) == ["A1", "A2", "B1", "B2"]
+    counts = dict(masked["diagnosis"].value_counts().rows())
+    assert (counts["A1"] + counts["A2"], counts["B1"] + counts["B2"]) == (75, 75)
 
 
 def test_every_step_can_be_undone_back_to_the_beginning(served: Served, table: Path, visit: Visit) -> None:
@@ -298,6 +338,38 @@ def test_no_page_is_wider_than_the_window(served: Served, walked: Page, place: s
     walked.get_by_text(WORDS_OF_PLACES[place]).first.wait_for()
     walked.wait_for_timeout(300)
     assert walked.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("place", ["/", "/risk", "/result"])
+def test_a_wide_table_goes_sideways_in_its_own_box_and_shows_that_it_goes_on(
+    served: Served, walked: Page, place: str
+) -> None:
+    walked.set_viewport_size({"width": 390, "height": 800})
+    walked.goto(f"{served.root}{place}")
+    walked.get_by_text(WORDS_OF_PLACES[place]).first.wait_for()
+    walked.wait_for_timeout(300)
+    boxes = [one for one in walked.locator(".scroll").all() if one.evaluate("e => e.scrollWidth > e.clientWidth + 40")]
+    assert boxes
+    for one in boxes:
+        darkness = []
+        for end in ("0", "e.scrollWidth"):
+            one.evaluate(f"e => {{ e.scrollLeft = {end}; e.querySelector('caption').scrollIntoView(); }}")
+            darkness.append(edge_of(walked, one))
+        last = one.locator("tr").last.locator("th, td").last
+        assert last.evaluate("e => e.getBoundingClientRect().right") <= 390
+        assert darkness[0] > darkness[1] + 10
+    assert walked.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def edge_of(page: Page, box: Locator) -> float:
+    """How much darker the right edge of a box is than white, in the blank line below the caption."""
+    place = box.bounding_box()
+    caption = box.locator("caption").bounding_box()
+    assert place is not None
+    assert caption is not None
+    clip = {"x": place["x"] + place["width"] - 3, "y": caption["y"] + 2, "width": 2, "height": caption["height"] - 4}
+    picture = io.BytesIO(page.screenshot(clip=clip))  # type: ignore[arg-type]
+    return float(255 * (1 - imread(picture)[:, :, :3].mean()))
 
 
 def test_the_explanation_of_a_word_appears_with_the_keyboard_too(served: Served, walked: Page) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Visit = Callable[..., Visitor]
 
 CHANGED = "The session changed meanwhile"
+RELOAD = "reload this page to go on"
 SERVER_ENDED = ("ERR_CONNECTION_REFUSED", "WebSocket", "Failed to load resource")
 """What a browser complains about when the server of its page ends."""
 
@@ -66,10 +67,17 @@ def second_tab(steward: Visitor, path: str) -> Page:
     return page
 
 
+def reload(page: Page) -> None:
+    """Do what an outdated page asks for."""
+    page.get_by_text(CHANGED).filter(has_text=RELOAD).wait_for()
+    page.get_by_role("button", name="Reload this page").click()
+    page.get_by_text(CHANGED).wait_for(state="detached")
+
+
 # ------------------------------------------------------------------------------------------------ two tabs
 
 
-def test_a_change_in_a_tab_that_shows_an_older_draft_is_refused_and_the_tab_is_shown_anew(
+def test_a_change_in_a_tab_that_shows_an_older_draft_is_refused_until_the_tab_is_reloaded(
     served: Served, visit: Visit
 ) -> None:
     steward = opened(visit(served))
@@ -82,13 +90,13 @@ def test_a_change_in_a_tab_that_shows_an_older_draft_is_refused_and_the_tab_is_s
     role.select_option("confidential")
     steward.page.get_by_role("button", name="Undo: Role of age").wait_for()
     other.get_by_label("Role of sex", exact=True).select_option("identifier")
-    other.get_by_text(CHANGED).wait_for()
+    reload(other)
     expect(theirs).to_have_value("confidential", timeout=WAIT)
     expect(other.get_by_label("Role of sex", exact=True)).to_have_value("quasi-identifier", timeout=WAIT)
     other.get_by_role("button", name="Undo: Role of age").click()
     expect(theirs).to_have_value("quasi-identifier", timeout=WAIT)
     steward.press("Undo: Role of age")  # the first tab does not know yet, and undoes nothing else
-    steward.see(CHANGED)
+    reload(steward.page)
     steward.page.get_by_role("button", name="Redo: Role of age").wait_for()
     assert steward.page.get_by_role("button", name="Undo: Open first.csv").is_visible()
 
@@ -101,12 +109,48 @@ def test_a_run_of_a_table_that_was_opened_meanwhile_is_not_started_from_the_page
     other.get_by_role("button", name="Start").wait_for()
     opened(steward, "second.csv")
     other.get_by_role("button", name="Start").click()
-    other.get_by_text(CHANGED).wait_for()
+    reload(other)
     other.get_by_text("second.csv").first.wait_for()
     assert not list(served.temporary.glob("anonto-serve-*/*/run-*"))
     other.get_by_role("button", name="Start").click()
     other.get_by_role("heading", name="Result", exact=True).wait_for()
     assert other.get_by_text("of second.csv").first.is_visible()
+
+
+def test_an_outdated_tab_says_so_in_sight_and_for_as_long_as_it_is_one(served: Served, visit: Visit) -> None:
+    steward = opened(visit(served))
+    steward.go("Columns")
+    steward.page.get_by_label("Role of age", exact=True).wait_for()
+    other = second_tab(steward, "/columns")
+    other.set_viewport_size({"width": 390, "height": 600})
+    last = other.get_by_label("Role of sex", exact=True)
+    last.wait_for()
+    steward.page.get_by_label("Role of age", exact=True).select_option("confidential")
+    steward.page.get_by_role("button", name="Undo: Role of age").wait_for()
+    for role in ("identifier", "other"):  # it is said as often as something is tried
+        last.scroll_into_view_if_needed()
+        last.select_option(role)
+        said = other.get_by_role("alert").filter(has_text=RELOAD)
+        expect(said).to_be_in_viewport(timeout=WAIT)
+    other.wait_for_timeout(3_000)
+    assert said.is_visible()
+    assert last.input_value() == "other"
+    reload(other)
+    expect(last).to_have_value("quasi-identifier", timeout=WAIT)
+
+
+def test_a_tab_whose_session_was_forgotten_in_another_asks_to_be_reloaded(served: Served, visit: Visit) -> None:
+    steward = opened(visit(served))
+    other = second_tab(steward, "/method")
+    k = other.get_by_label("k – how many records")
+    k.wait_for()
+    steward.press("Forget everything")
+    steward.press("Yes, forget everything")
+    steward.see("no table yet")
+    k.fill("7")
+    k.press("Tab")
+    reload(other)
+    other.get_by_text("no table yet").wait_for()
 
 
 # ------------------------------------------------------------------------------------------------ other tables

@@ -17,14 +17,16 @@ import pytest
 
 import anonto
 from anonto.cli.serve import size_in_bytes
-from anonto.errors import SizeError, StoppedWorkError, WorkRefusedError
+from anonto.errors import NoRecordsWarning, SizeError, StoppedWorkError, WorkRefusedError
 from anonto.methods.registry import METHODS, method_of
+from anonto.risk.findings import NO_RECORDS
 from anonto.table.description import KINDS, MISSING_POLICIES, ROLES, UNMATCHED_POLICIES
 from anonto.web import words
 from anonto.web.drafts import EMPTY_DRAFT
 from anonto.web.folders import KEPT_FOR, Records, leftovers, working_folder
 from anonto.web.jobs import Job
 from anonto.web.pages.parameters import first_parameters, numbers_in
+from anonto.web.pages.risk import why_not_attacked
 from anonto.web.parts import tag
 from anonto.web.processes import Worker
 from anonto.web.running import run as run_task
@@ -328,7 +330,21 @@ def test_tables_of_hardly_any_records_can_be_opened_and_proposed_for(tmp_path: P
     assert TASKS["open"](given, told)["n_records"] == n_records
     plan = TASKS["propose"](given, told)["plan"]
     assert set(plan["columns"]) == {"age", "sex"}
-    TASKS["risk"]({**given, "plan": plan}, told)
+    found = TASKS["risk"]({**given, "plan": plan}, told)
+    assert found["n_records"] == n_records
+    assert ("has no record" in why_not_attacked(found)) is (n_records == 0)
+
+
+def test_a_table_without_records_is_run_with_a_warning_and_nothing_proved(tmp_path: Path) -> None:
+    (tmp_path / "tiny.csv").write_text("age,sex\n", encoding="utf-8")
+    given = {"table": {"path": str(tmp_path / "tiny.csv")}}
+    given["plan"] = TASKS["propose"](given, told)["plan"]
+    with pytest.warns(NoRecordsWarning):
+        estimated = TASKS["estimate"](given, told)
+    assert [one["guarantee"]["proved"] for one in estimated["steps"]] == [False]
+    with pytest.warns(NoRecordsWarning):
+        done = TASKS["run"]({**given, "folder": str(tmp_path / "run")}, told)
+    assert done["assessment"]["findings"] == [NO_RECORDS]
 
 
 @pytest.mark.parametrize("words", ["", "inf", "1, -inf", "nan, 2", "1, two", "1e999"])

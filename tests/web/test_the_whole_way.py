@@ -14,6 +14,7 @@ import polars as pl
 from playwright.sync_api import expect
 
 import anonto
+from anonto.web.words import PLAN_MAY_BE_PUBLISHED
 from web.conftest import WAIT, serving
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def test_the_demo_goes_the_whole_way_and_everything_can_be_taken_away(  # noqa: 
     record = json.loads(steward.download("Download the private record").read_text(encoding="utf-8"))
     shown = page.locator("#main").inner_text()
     assert record["seed"] not in shown + report + plan_text
+    assert all(sentence in shown for sentence in PLAN_MAY_BE_PUBLISHED)
 
     # What was taken away works by itself.
     (tmp_path / "plan.toml").write_text(plan_text, encoding="utf-8")

@@ -98,7 +98,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
     made = Place()
     monkeypatch.setattr(frame_module, "show", lambda _: made.shown.append("busy"))
     monkeypatch.setattr(frame_module, "message", lambda sentence, kind: made.shown.append(f"{kind}: {sentence}"))
-    monkeypatch.setattr(Frame, "anew", lambda _: made.shown.append("anew"))
+    monkeypatch.setattr(Frame, "tell_to_reload", lambda _: made.shown.append("reload"))
     monkeypatch.setattr(Frame, "say", lambda _, sentence, kind: made.shown.append(f"{kind}: {sentence}"))
     return made
 
@@ -141,7 +141,7 @@ def test_a_place_is_filled_again_after_a_change_of_the_page_itself_and_not_after
     assert place.shown == ["busy", "content"]
     is_changed_elsewhere = True
     asyncio.run(page.fill(place, "Counting", content))
-    assert place.shown == ["anew"]
+    assert place.shown == ["reload"]
 
 
 def test_what_a_place_was_being_filled_with_does_not_come_after_something_newer(

@@ -6,6 +6,7 @@ import copy
 import io
 import json
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -30,8 +31,6 @@ from anonto.web.worker import _do
 from web.stand_ins import PLAN
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from anonto.web.session import Session
 
 
@@ -242,3 +241,13 @@ def test_what_the_server_keeps_and_the_plan_needs_can_be_taken_away_and_nothing_
     assert [name_beside(run, ref) for ref in found.values()] == ["procedures.csv", "discharges.csv"]
     table["source"] = "upload"
     assert "table" not in beside(session, run)
+
+
+# ------------------------------------------------------------------------------------------------ what may be published
+
+
+def test_the_app_and_the_how_to_say_the_same_of_who_may_have_the_plan() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "verify-my-record.md"
+    how_to = " ".join(page.read_text(encoding="utf-8").split())
+    assert " ".join(words.PLAN_MAY_BE_PUBLISHED) in how_to
+    assert all(word in "".join(words.PLAN_MAY_BE_PUBLISHED) for word in ("no secret", "no seed", "never published"))

@@ -81,10 +81,11 @@ def demo(
     with working("Writing the report"):
         found.to_html(folder / REPORT, force=force)
     with working("Computing statistics"):
-        facts = _statistics(table, release, icd)
+        masked = report_data(release)
+        facts = [*_statistics(table, release, icd), *_largest_group(masked, "principal_dx")]
     show_facts(f"{records:,} made-up discharges, coded in {icd.label('ICD10CM')} ({len(icd):,} concepts)", facts)
     typer.secho("Masked", bold=True)
-    for line in terminal_summary(report_data(release)):
+    for line in terminal_summary(masked):
         typer.echo(f"  {line}")
     if found.worst is not None:
         show_facts("Attacked (0 % is safe, 100 % is disclosed)", _worst(found.worst))
@@ -137,15 +138,28 @@ def _statistics(table: pl.DataFrame, release: Release, icd: Taxonomy) -> list[tu
 
     principal, secondary = table["principal_dx"], table["secondary_dx"]
     masked = release.table
-    mean = stats.semantic_mean(principal, icd)
     before = stats.distance_correlation(principal, secondary, icd, icd)
     after = stats.distance_correlation(masked["principal_dx"], masked["secondary_dx"], icd, icd)
     distinct = [f"{column.drop_nulls().n_unique():,}" for column in (principal, secondary)]
     return [
         ("distinct diagnoses", f"{distinct[0]} principal, {distinct[1]} secondary"),
-        ("semantic mean", f"{mean} {icd.label(mean)}"),
+        ("semantic mean", mean_in_words(stats.semantic_mean(principal, icd), icd)),
         ("distance correlation", f"{before:.4f} of both diagnoses, {after:.4f} after masking"),
     ]
+
+
+def mean_in_words(mean: str, taxonomy: Taxonomy) -> str:
+    """The concept in the middle; of the root, which is above every value, that it says nothing."""
+    if mean in taxonomy.roots:
+        return f"{mean}, the root, which every code is below: the codes are of too many kinds to have a middle"
+    return f"{mean} {taxonomy.label(mean)}"
+
+
+def _largest_group(masked: dict[str, Any], column: str) -> list[tuple[str, str]]:
+    """The group of an upper level of the ontology that most records are in."""
+    (described,) = (one for one in masked["columns"] if one["name"] == column)
+    largest = described["ontologies"][0]["levels"][0]["rows"][0]
+    return [("largest chapter", f"{largest['label']}: {largest['before']} records, {largest['after']} after masking")]
 
 
 def _worst(worst: Risk) -> list[tuple[str, str]]:

@@ -87,11 +87,16 @@ def _middle(one: dict[str, Any]) -> str:
         numbers = one["numbers"]
         quantiles = [f"{int(key[1:])} %: {_rounded(value)}" for key, value in numbers.items() if key.startswith("q")]
         return f"mean {_rounded(numbers['mean'])}, sd {_rounded(numbers['sd'])}; {', '.join(quantiles)}"
-    return "; ".join(f"{_named(part['mean'])}, variance {part['variance']:.4f}" for part in one.get("semantic", []))
+    return "; ".join(f"{_mean(part['mean'])}, variance {part['variance']:.4f}" for part in one.get("semantic", []))
 
 
 def _rounded(number: float) -> str:
     return f"{number:,.0f}" if 1_000 <= abs(number) < 1e15 else f"{number:.4g}"
+
+
+def _mean(concept: dict[str, Any]) -> str:
+    """The concept in the middle; the root, which is above every value, tells nothing of them."""
+    return f"none below the root {concept['id']}" if concept["is_root"] else _named(concept)
 
 
 def _named(concept: dict[str, str]) -> str:

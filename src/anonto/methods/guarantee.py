@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import listed
@@ -31,6 +31,9 @@ class Setting:
         return f"cells without a concept stay as they are in {listed(self.unmatched)}" if self.unmatched else ""
 
 
+NO_RECORD = "no record is released that it could be about"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
     """A privacy guarantee; anything not proved is measured by an attack instead."""
@@ -40,6 +43,10 @@ class Guarantee:
     conditions: str
     k: int | None = None
     epsilon: float | None = None
+
+    def of_no_record(self) -> Guarantee:
+        """What is left of it where no record is released: a proof about nobody is none."""
+        return self if self.kind == "none" else replace(self, proved=False, conditions=NO_RECORD)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data for the evidence."""

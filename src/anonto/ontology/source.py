@@ -25,6 +25,7 @@ from anonto.errors import (
     ExpansionError,
     MalformedFileError,
     MissingFileError,
+    NotARegularFileError,
     UnreadableFileError,
 )
 
@@ -108,7 +109,7 @@ def kind_of_path(path: str | os.PathLike[str]) -> str:
         return "folder"
     if stat.S_ISREG(mode):
         return "file"
-    raise UnreadableFileError(str(path), "it is no regular file")
+    raise NotARegularFileError(str(path))
 
 
 def name_of_folder(folder: Path) -> str:
@@ -193,11 +194,11 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     yield number, text[position:]
 
 
-def refuse_binary(content: bytes, name: str) -> None:
+def refuse_binary(content: bytes, name: str, error: type[BinaryFileError] = BinaryFileError) -> None:
     """Refuse what is known not to be text by its first bytes."""
     for pattern, kind in _BINARY_KINDS:
         if re.match(pattern, content, re.DOTALL):
-            raise BinaryFileError(name, kind)
+            raise error(name, kind)
 
 
 def _encoding(content: bytes) -> str:

@@ -9,7 +9,8 @@ from anonto.report.attacks import is_linkage
 from anonto.report.counts import SMALLEST_SHOWN
 from anonto.report.editions import percent
 from anonto.report.words import guarantee_name
-from anonto.risk.findings import OF_A_PROOF, of_a_proof
+from anonto.risk.alignment import SHUFFLED
+from anonto.risk.findings import GUESSABLE_SEED, OF_A_PROOF, WITHOUT_A_CONCEPT, of_a_proof
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -159,6 +160,8 @@ def _proved(data: Data) -> str:
     proved = [one for one in steps if one["guarantee"]["proved"]]
     others = [one for one in steps if not one["guarantee"]["proved"]]
     methods = listed(dict.fromkeys(one["method"] for one in others))
+    if not data["table"]["records"]:
+        return "Nothing is proved, as there is nobody whom a proof could be about"
     if not proved:
         return f"Nothing is proved of this release ({methods}), so the rates measured here are all that is known"
     kinds = listed(dict.fromkeys(guarantee_name(one["guarantee"]) for one in proved))
@@ -171,6 +174,8 @@ def _proved(data: Data) -> str:
 
 def _next(data: Data) -> str:
     """What to do next; to the public, what the figures are worth."""
+    if not data["table"]["records"]:
+        return "a table with records is needed to say more"
     return _for_readers(data) if data["edition"] == "public" else _for_owners(data)
 
 
@@ -196,6 +201,15 @@ def _unmasked(data: Data) -> list[str]:
     return [one["name"] for one in data["table"]["released_as_is"] if one["role"] == "quasi-identifier"]
 
 
+TO_DO = {
+    SHUFFLED: "give the private record",
+    GUESSABLE_SEED: "mask the table again without giving a seed",
+    WITHOUT_A_CONCEPT: "mend the codes without a concept, or set unmatched to 'nearest-ancestor' or 'drop'",
+}
+"""What helps against a finding that has these words in it; against others, a stronger method."""
+STRONGER = "take a larger k, or a method with a proof over all these columns"
+
+
 def _for_owners(data: Data) -> str:
     unmasked = _unmasked(data)
     if _only_of_proofs(data):
@@ -204,14 +218,11 @@ def _for_owners(data: Data) -> str:
             "assess that; chance alone hardly does so twice"
         )
     if data["findings"]:
-        return (
-            "do not release it as it is: take a larger k, or a method with a proof over all these columns, and assess "
-            "again"
-        )
+        return f"do not release it as it is: {'; '.join(_to_do(data['findings']))}; and assess again"
     if unmasked:
         return f"mask or drop {names(unmasked)} before you release it, and assess again"
     worst = worst_attack(data["attacks"])
-    if worst is None or not data["table"]["records"]:
+    if worst is None:
         return "name the columns by which a person could be known, and assess again"
     if all(one["guarantee"]["proved"] for one in data["steps"]):
         return f"before you release it, see that these conditions hold and that {worst['shown']} is a risk you accept"
@@ -219,6 +230,12 @@ def _for_owners(data: Data) -> str:
         f"before you release it, decide whether {worst['shown']} is a risk you accept, and compare other plans on a "
         "map of risk and utility"
     )
+
+
+def _to_do(findings: Sequence[str]) -> list[str]:
+    """What helps, once for all findings of a kind."""
+    helps = [next((to_do for words, to_do in TO_DO.items() if words in one), STRONGER) for one in findings]
+    return list(dict.fromkeys(helps))
 
 
 def public_findings(attacks: Sequence[Data]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the attacks found, in plain sentences: first of all, links that go beyond what k suggests.
+"""What must not be overlooked of a release, in plain sentences: what undoes the masking, and links beyond 1 in k.
 
 Several linkages are held against 1/k, and the highest of them draws the eye. So a rate is above 1/k only where the
 interval that holds for all of them together is. A proof of 1/k is about chance: one release may lie above it, and a
@@ -12,19 +12,23 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from anonto.errors import listed
+from anonto.errors import counted, listed
 from anonto.methods.guarantee import Setting
 from anonto.methods.parameters import k_for
 from anonto.risk.rate import wilson_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anonto.methods.registry import Method
     from anonto.risk.rate import Risk
 
 OF_A_PROOF = "One of its conditions does not hold here, or chance did what it does in"
 """What a sentence says that is about a proved bound."""
+NO_RECORDS = "The release has no record: nobody was attacked, and the rates and losses say nothing."
+GUESSABLE_SEED = "The seed of the release is short and can be guessed: whoever finds it can undo the masking."
+WITHOUT_A_CONCEPT = "without a concept left unmasked"
+"""What a sentence says that is about cells which no step could mask."""
 MOST_DRAWS = 1_000_000
 
 
@@ -64,8 +68,43 @@ class AgainstK:
         return "below" if self.high < 1 / self.k else "equal"
 
 
-def findings_of(steps: Sequence[Masking], risk: Sequence[Risk], n_records: int) -> tuple[str, ...]:
-    """One sentence for each linkage that links more persons than 1 in k, and for each proof of a link."""
+def findings_of(
+    steps: Sequence[Masking],
+    risk: Sequence[Risk],
+    n_records: int,
+    *,
+    guessable_seed: bool = False,
+    stayed: Mapping[str, int] | None = None,
+) -> tuple[str, ...]:
+    """One sentence for each linkage that links more persons than 1 in k, and for each proof of a link.
+
+    Before them comes what makes attacks needless, as far as it is known.
+
+    Args:
+        steps: Of the plan.
+        risk: What the attacks reached.
+        n_records: Of the release.
+        guessable_seed: Whether the private record has a seed that can be found by trying.
+        stayed: How many cells of a masked column have no concept and stayed with their person, by column.
+    """
+    if not n_records:
+        return (NO_RECORDS,)
+    known = [
+        *([GUESSABLE_SEED] if guessable_seed else []),
+        *_stayed({name: n for name, n in (stayed or {}).items() if n}),
+    ]
+    return (*known, *_of_links(steps, risk, n_records))
+
+
+def _stayed(cells: Mapping[str, int]) -> list[str]:
+    if not cells:
+        return []
+    told = listed([f"{n:,} of {name!r}" for name, n in cells.items()])
+    total = counted(sum(cells.values()), "cell")
+    return [f"{total} {WITHOUT_A_CONCEPT}, in the person's own record ({told}): whoever knows such a value finds it."]
+
+
+def _of_links(steps: Sequence[Masking], risk: Sequence[Risk], n_records: int) -> tuple[str, ...]:
     n_linkages = count_linkages(risk)
     worst: dict[tuple[str, tuple[str, ...]], tuple[Risk, AgainstK]] = {}
     for one in risk:

@@ -190,8 +190,8 @@ def _numbers(attribute: NumericAttribute) -> dict[str, float]:
 def _semantic(attribute: NominalAttribute) -> dict[str, Any]:
     mean = mean_of(attribute)
     variance = float(attribute.shares @ attribute.distances_to(mean) ** 2)
-    label = attribute.domain.label(mean)
-    return {"ontology": attribute.domain.name, "mean": {"id": mean, "label": label}, "variance": variance}
+    found = {"id": mean, "label": attribute.domain.label(mean), "is_root": mean in attribute.domain.roots}
+    return {"ontology": attribute.domain.name, "mean": found, "variance": variance}
 
 
 # ------------------------------------------------------------------------------------------------ pairs

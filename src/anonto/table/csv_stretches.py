@@ -20,7 +20,7 @@ import numpy as np
 
 from anonto.errors import (
     AssumedEncodingWarning,
-    BinaryFileError,
+    BinaryTableError,
     ChangedFileError,
     EmptyFileError,
     EncodingError,
@@ -158,7 +158,7 @@ class CsvStretches:
         with closing(self._stored(lambda _: None)) as chunks:
             while len(head) < HEAD_BYTES and (chunk := next(chunks, b"")):
                 head += chunk
-        refuse_binary(head, self._path.name)
+        refuse_binary(head, self._path.name, BinaryTableError)
         self._encoding, self._has_mark = encoding_of(head, self._path.name, asked)
         try:
             return self._looked_through()
@@ -179,7 +179,7 @@ class CsvStretches:
         for chunk in self._in_utf_8(digests.append):
             self._n_bytes += len(chunk)
             if 0 in chunk:
-                raise BinaryFileError(self._path.name)
+                raise BinaryTableError(self._path.name)
             if self._encoding == "windows-1252":
                 refuse_control_characters(chunk, self._path.name)
             if len(beginning) < DELIMITER_SAMPLE:

@@ -11,7 +11,7 @@ import numpy as np
 
 from anonto.errors import (
     AssumedEncodingWarning,
-    BinaryFileError,
+    BinaryTableError,
     EncodingError,
     ParameterError,
     UnknownEncodingError,
@@ -36,7 +36,7 @@ _NOT_IN_TEXT = re.compile(rb"[\x01-\x08\x0e-\x19\x1b]")
 
 def as_utf_8(content: bytes, name: str, asked: str | None = None) -> tuple[bytes, str, bool]:
     """The content in UTF-8 without a mark, the encoding it had, and whether it had a byte order mark."""
-    refuse_binary(content, name)
+    refuse_binary(content, name, BinaryTableError)
     encoding, is_marked = encoding_of(content, name, asked)
     content = content[len(MARKS[encoding]) :] if is_marked else content
     try:
@@ -79,7 +79,7 @@ def _told_by_bytes(content: bytes, name: str) -> str:
         return "utf-16-le"
     if even > most and not odd:
         return "utf-16-be"
-    raise BinaryFileError(name)
+    raise BinaryTableError(name)
 
 
 def _transcoded(content: bytes, encoding: str, name: str) -> bytes:
@@ -90,14 +90,14 @@ def _transcoded(content: bytes, encoding: str, name: str) -> bytes:
     else:
         utf_8 = content.decode(encoding).encode()
     if 0 in utf_8:
-        raise BinaryFileError(name)
+        raise BinaryTableError(name)
     return utf_8
 
 
 def refuse_control_characters(content: bytes, name: str) -> None:
     """Refuse what only a program would write."""
     if _NOT_IN_TEXT.search(content):
-        raise BinaryFileError(name)
+        raise BinaryTableError(name)
 
 
 def _as_windows_1252(content: bytes, name: str) -> bytes:

@@ -57,7 +57,7 @@ class Guess:
     na: tuple[str, ...]
     reasons: tuple[str, ...]
     is_maskable: bool
-    """Whether it has at least two values, so that masking it changes something."""
+    """Whether it has at least two values, so that masking it changes something; or no record tells that it has not."""
 
     @property
     def may_have_an_ontology(self) -> bool:
@@ -77,27 +77,37 @@ def guess_column(facts: Facts) -> Guess:
     if na:
         cells = counted(facts.cells_of(na), "cell")
         reasons.append(f"na: {counted(len(na), 'text')} in {cells} {'is' if len(na) == 1 else 'are'} taken for missing")
-    return Guess(kind.kind, role, kind.order, na, tuple(reasons), is_maskable=len(present.values) > 1)
+    return Guess(kind.kind, role, kind.order, na, tuple(reasons), is_maskable=_may_change(present))
 
 
-def role_of(facts: Facts, kind: KindGuess) -> tuple[str, str]:  # noqa: PLR0911 - one for each clue
+def role_of(facts: Facts, kind: KindGuess) -> tuple[str, str]:
     """The role of a column and why."""
-    if len(facts.values) < 2:
+    if not _may_change(facts):
         return "other", "all records have the same value" if facts.values else "no record has a value"
     identifier = _why_an_identifier(facts)
     if identifier:
         return "identifier", identifier
     for word in reversed(facts.words):
-        if word in CONFIDENTIAL_WORDS or word.endswith(CONFIDENTIAL_ENDINGS):
-            return "confidential", f"its name has the word {word!r}"
-        if word in QUASI_WORDS or word.startswith(QUASI_BEGINNINGS):
-            return "quasi-identifier", f"its name has the word {word!r}"
+        if role := _role_of_word(word):
+            return role, f"its name has the word {word!r}"
     if _looks_like_names(facts, kind):
         return "identifier", "it holds texts of several words that mostly differ, as names do"
     if _is_unique(facts, kind):
         n, distinct = counted(facts.n_present, "cell"), counted(len(facts.values), "distinct value")
         return "identifier", f"almost every record has a value of its own ({distinct} in {n})"
     return "other", "released as it is, because nothing known speaks in its name or its values: check it"
+
+
+def _may_change(facts: Facts) -> bool:
+    """Whether masking would change something; of a table without records nobody knows, so that the name decides."""
+    return len(facts.values) > 1 or not facts.n_records
+
+
+def _role_of_word(word: str) -> str:
+    """The role that a word of a column's name speaks for; nothing if it is silent."""
+    if word in CONFIDENTIAL_WORDS or word.endswith(CONFIDENTIAL_ENDINGS):
+        return "confidential"
+    return "quasi-identifier" if word in QUASI_WORDS or word.startswith(QUASI_BEGINNINGS) else ""
 
 
 def _why_an_identifier(facts: Facts) -> str:  # noqa: PLR0911 - one for each clue
@@ -108,13 +118,15 @@ def _why_an_identifier(facts: Facts) -> str:  # noqa: PLR0911 - one for each clu
         return f"its name has the word {direct[0]!r}"
     if "name" in words and (words - {"name"} <= PERSON_WORDS or facts.distinct_share >= OFTEN_UNIQUE):
         return "it is named like one of names"
-    if words and words <= PERSON_WORDS and facts.distinct_share >= OFTEN_UNIQUE:
+    if words and words <= PERSON_WORDS and (facts.distinct_share >= OFTEN_UNIQUE or not facts.n_records):
         return "it is named like a person"
     if not facts.words or (facts.words[-1] not in NUMBERING_WORDS and facts.words[0] != "id"):
         return ""
     if words <= PERSON_WORDS | NUMBERING_WORDS and words & PERSON_WORDS:
         return "it is named like a person's number"
     is_count = facts.words[-1] == "num" and len(facts.words) > 1
+    if not facts.n_records and not is_count and not any(map(_role_of_word, facts.words)):
+        return "it is named like a number of records, and there is none to show that its cells are alike"
     if not is_count and facts.distinct_share >= OFTEN_UNIQUE:
         return f"it is named like a number of records, and {facts.distinct_share:.0%} of its cells differ"
     return ""

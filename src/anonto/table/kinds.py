@@ -105,6 +105,8 @@ def says_unknown(value: str) -> bool:
 
 def kind_of(facts: Facts) -> KindGuess:
     """The kind of a column whose missing texts are taken out."""
+    if not facts.n_records:
+        return _kind_by_name(facts.words)
     if not facts.values:
         return KindGuess("nominal", "it has no value")
     order = order_of(facts.values)
@@ -116,6 +118,14 @@ def kind_of(facts: Facts) -> KindGuess:
     if code:
         return KindGuess("nominal", f"its values are numbers, but codes: {code}")
     return KindGuess("numeric", "all its values are numbers")
+
+
+def _kind_by_name(name: Sequence[str]) -> KindGuess:
+    """What is left to guess by where a table has no record."""
+    measures = [word for word in name if word in MEASURE_WORDS]
+    if measures and not _is_named_like_codes(name):
+        return KindGuess("numeric", f"there is no record to tell, but its name has the word {measures[-1]!r}")
+    return KindGuess("nominal", "there is no record to tell its kind from")
 
 
 def are_numbers(values: tuple[str, ...]) -> bool:

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anonto.errors import EmptyFileError, MalformedFileError
+from anonto.errors import EmptyFileError, NotARegularFileError, NotATableError
 from anonto.ontology.source import kind_of_path, opened
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def read_table(
 
 def table_format(path: str | os.PathLike[str]) -> TableFormat:
     """The format of a file by its first bytes; what is none of the others is taken for CSV."""
-    if kind_of_path(path) == "folder":
-        raise MalformedFileError(Path(path).name, "table", "it is a folder; give one file")
     file = Path(path)
+    if file_or_folder(path) == "folder":
+        raise NotATableError(str(path), "a folder")
     with opened(file) as stream:
         head = stream.read(_HEAD_BYTES)
     if not head:
@@ -79,6 +79,14 @@ def table_format(path: str | os.PathLike[str]) -> TableFormat:
     if head.startswith(_ZIP_MAGIC) and _is_workbook(file):
         return "excel"
     return "stata" if _is_old_stata(head) else "csv"
+
+
+def file_or_folder(path: str | os.PathLike[str]) -> str:
+    """``"file"`` or ``"folder"``, for what is to hold a table."""
+    try:
+        return kind_of_path(path)
+    except NotARegularFileError:
+        raise NotATableError(str(path), "a pipe or a device") from None
 
 
 def _is_workbook(file: Path) -> bool:

@@ -19,11 +19,11 @@ from anonto.errors import (
     ChangedFileError,
     DifferentColumnsError,
     FileError,
-    NoFilesError,
+    NoTablesError,
 )
-from anonto.ontology.source import file_sha256, kind_of_path
+from anonto.ontology.source import file_sha256
 from anonto.table.parquet_files import decoding, sign
-from anonto.table.reading import table_format
+from anonto.table.reading import file_or_folder, table_format
 from anonto.table.table import Origin
 
 if TYPE_CHECKING:
@@ -84,13 +84,13 @@ def parquet_files(path: str | os.PathLike[str]) -> list[Path] | None:
     text = str(path)
     if glob.has_magic(text) and not Path(text).exists():
         found = [Path(name) for name in glob.glob(text, recursive=True)]  # noqa: PTH207 - patterns may begin at the root
-    elif kind_of_path(path) == "folder":
+    elif file_or_folder(path) == "folder":
         found = [one for one in Path(path).glob("*.parquet") if not one.name.startswith((".", "_"))]
     else:
         return None
     files = sorted((one for one in found if one.is_file()), key=lambda one: (str(one.parent), one.name))
     if not files:
-        raise NoFilesError(text)
+        raise NoTablesError(text)
     return files
 
 

@@ -27,8 +27,6 @@ STEPS = (
     ("/take-away", "Take away"),
 )
 NEEDS_RUN = ("/result", "/take-away")
-SECONDS_TO_READ = 2.0
-"""How long a message stands before the page is shown anew."""
 KEPT = (
     "Everything stays on this machine: no part of the table is sent anywhere. Tables and releases are wiped when the "
     "server ends. The plan stays for a month, with the texts of cells that were repaired, put in an order or said to "
@@ -40,7 +38,7 @@ class Frame:
     """A page being made, for one session.
 
     It shows one version of the draft. What it asks and changes is about that version: when the session has changed
-    elsewhere meanwhile, as in another tab, nothing is changed, and the page is shown anew.
+    elsewhere meanwhile, as in another tab, nothing is changed, and the page says that it must be reloaded.
     """
 
     def __init__(self, house: House, session: Session, path: str) -> None:
@@ -51,7 +49,6 @@ class Frame:
         self._shown_version: int | None = None
         self._turns: dict[int, int] = {}
         """For each place how often it began to be filled."""
-        self._is_leaving = False
         self._told: Exception | None = None
 
     @contextlib.contextmanager
@@ -69,7 +66,7 @@ class Frame:
             with box():
                 heading(title, 1)
                 text(lead, "p", "lead")
-            self.alerts = box("stack", aria_live="polite")
+            self.alerts = box("stack alerts", aria_live="polite")
             yield self._main
         with box("foot", "footer"):
             text(KEPT)
@@ -139,28 +136,35 @@ class Frame:
             message(sentence, kind)
 
     def refuse(self, error: AnontoError) -> None:
-        """Say what is refused; where the session has changed, show the page anew."""
+        """Say what is refused; where the session has changed, that the page must be reloaded."""
         if self._main.is_deleted:
             return
         if isinstance(error, SessionChangedError):
-            self.anew()
+            self.tell_to_reload()
         else:
             self.say(self.session.readable(str(error)), "error")
 
     def failed(self, error: Exception) -> None:
-        """Say that something failed by our mistake, once."""
-        if self._told is not error and not self._main.is_deleted:
-            self._told = error
+        """Say that something failed by our mistake, once; a page that shows what is no more must be reloaded first."""
+        if self._told is error or self._main.is_deleted:
+            return
+        self._told = error
+        if self.is_outdated:
+            self.tell_to_reload()
+        else:
             self.say(our_mistake(error), "error")
 
-    def anew(self) -> None:
-        """Say that the session has changed, and show the page as it is now."""
-        if self._is_leaving or self._main.is_deleted:
+    def tell_to_reload(self) -> None:
+        """Say, where it is seen from anywhere on the page, that the session has changed and the page must be reloaded.
+
+        It is not reloaded by itself: what was typed can still be read, and the sentence too.
+        """
+        if self._main.is_deleted:
             return
-        self._is_leaving = True
-        self.say(str(SessionChangedError()), "warning")
-        with self._main:
-            ui.timer(SECONDS_TO_READ, lambda: ui.navigate.to(self.path), once=True)
+        self.alerts.clear()
+        with self.alerts, box("message warning outdated", role="alert"):
+            text(str(SessionChangedError()))
+            button("Reload this page", lambda: ui.navigate.to(self.path), classes="slim")
 
     def not_sent(self, why: str) -> None:
         """Say why a dropped file was not taken."""
@@ -195,7 +199,7 @@ class Frame:
             except SessionChangedError:
                 if self.is_outdated:
                     place.clear()
-                    self.anew()
+                    self.tell_to_reload()
                 elif self._turns[place.id] == turn:
                     continue
             except AnontoError as error:

@@ -191,6 +191,19 @@ def match_column(given: dict[str, Any], report: Report) -> dict[str, Any]:
     }
 
 
+def typed_concept(given: dict[str, Any], report: Report) -> dict[str, Any]:
+    """The concept that a typed code or label names, or none; then those that it may have meant."""
+    del report
+    matcher = matcher_of(taxonomy_of(given["ontology"]))
+    placed = matcher.place(given["text"])
+    likely = () if placed else matcher.suggest(given["text"])
+    return {
+        "ontology": matcher.taxonomy.name,
+        "concept": placed.concept if placed else None,
+        "suggestions": [{"concept": one.concept, "label": one.label} for one in likely],
+    }
+
+
 def tree(given: dict[str, Any], report: Report) -> dict[str, Any]:
     """The concepts one step below a concept, or the roots, with the records of a column at or below each."""
     del report

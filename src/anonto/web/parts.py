@@ -204,10 +204,17 @@ def number_field(
 
 
 def text_field(
-    label: str, value: str, on_change: Handler, *, explained: str | None = None, event: str = "change", lines: int = 1
+    label: str,
+    value: str,
+    on_change: Handler,
+    *,
+    explained: str | None = None,
+    event: str = "change",
+    lines: int = 1,
+    of: str | None = None,
 ) -> ui.element:
-    """A text of one or several lines."""
-    with _field(label, explained) as name:
+    """A text of one or several lines; in a row of a table the label is inside, and says of what it is."""
+    with _field(label, explained, of=of) as name:
         control: ui.element
         if lines > 1:
             control = text(value, "textarea", "control")
@@ -215,6 +222,8 @@ def text_field(
         else:
             control = box("control", "input", id=name, type="text", autocomplete="off", spellcheck="false")
             control.props["^value"] = value
+        if of:
+            control.props["placeholder"] = label
         hear(control, event, on_change, "value")
     return control
 

@@ -51,8 +51,8 @@ def risk_before(given: dict[str, Any], report: Report) -> dict[str, Any]:
     raw = Plan(plan.columns, (), plan.table, plan.folder)
     quasi = [name for name, one in plan.columns.items() if one.role == "quasi-identifier"]
     attacked = None
-    if quasi:
-        frame = table_of(given).frame
+    frame = table_of(given).frame
+    if quasi and frame.height:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ReleasedAsIsWarning)  # that nothing is masked is the point
             released = mask(frame, raw)

@@ -19,6 +19,7 @@ TASKS: Mapping[str, Task] = {
     "card": looking.ontology_card,
     "coverage": looking.coverage,
     "match": looking.match_column,
+    "concept": looking.typed_concept,
     "tree": looking.tree,
     "search": looking.search,
     "methods": looking.methods,

@@ -29,6 +29,14 @@ from anonto.errors import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+PLAN_MAY_BE_PUBLISHED = (
+    "The plan is no secret: it has no seed, and with the release and the plan people can verify their own record.",
+    "The attacks on a release include those of an intruder who knows its plan, so publishing it adds nothing to the "
+    "worst rate; but read its keys order and na first, which list values of the table.",
+    "The private record, with the seed, is never published.",
+)
+"""What is said of the plan where it is taken away; the how-to about verifying a record says the same."""
+
 TERMS: Mapping[str, str] = {
     "kind": "Names or codes (nominal), steps in an order (ordinal), or numbers (numeric). It decides how far apart two "
     "values are.",

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import anonto
+from anonto.cli.demo import mean_in_words
 from anonto.cli.main import run
 
 FILES = ["discharges.csv", "masked.csv", "masked.csv.private.json", "plan.toml", "procedures.csv", "report.html"]
@@ -42,6 +43,23 @@ def test_the_same_seed_gives_the_same_files_and_no_warning(
     assert said.err == ""
     for words in ("300 made-up discharges", "semantic mean", "distance correlation", "report.html", "principal_dx"):
         assert words in said.out
+
+
+def test_a_mean_that_is_the_root_is_called_so_and_the_largest_chapter_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["demo", "--records", "300", "--folder", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    icd = anonto.read_ontology("icd10cm")
+    (mean,) = (line for line in shown.splitlines() if "semantic mean" in line)
+    table = text_columns(tmp_path / "discharges.csv")
+    assert anonto.stats.semantic_mean(table["principal_dx"], icd) == "ICD10CM"
+    assert mean.endswith("the root, which every code is below: the codes are of too many kinds to have a middle")
+    chapters = [child for child in icd.children("ICD10CM") if f"{icd.label(child)}: " in shown]
+    (chapter,) = chapters
+    n = sum(chapter in icd.ancestors(code) for code in table["principal_dx"].drop_nulls())
+    assert f"{icd.label(chapter)}: {n} records, {n} after masking" in shown
+    assert mean_in_words("I10", icd) == "I10 Essential (primary) hypertension"
 
 
 def test_the_plan_of_the_demo_can_be_applied_again(folder: Path) -> None:

@@ -131,3 +131,16 @@ def test_profile_refuses_a_column_that_is_not_there(
     plan.write_text("[columns.sexx]\n")
     assert run(["profile", str(table), "--plan", str(plan)]) == 2
     assert "did you mean 'sex'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("rows", "has_middle"), [(list("abcdefghijkl"), False), (list("aaaab"), True)])
+def test_profile_does_not_show_the_root_for_a_middle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[str], has_middle: bool
+) -> None:
+    (tmp_path / "levels.csv").write_text("".join(f"{one};group {one};kind {one};*\n" for one in "abcdefghijkl"))
+    (tmp_path / "table.csv").write_text("\n".join(["code", *rows]) + "\n")
+    (tmp_path / "plan.toml").write_text('[columns.code]\nontology = "levels.csv"\n')
+    assert run(["profile", str(tmp_path / "table.csv"), "--plan", str(tmp_path / "plan.toml")]) == 0
+    shown = capsys.readouterr().out
+    assert "variance" in shown
+    assert {"none", "below", "root"}.isdisjoint(shown.split()) is has_middle

@@ -263,3 +263,16 @@ def _assert_refused(arguments: list[str], folder: Path, capsys: pytest.CaptureFi
     assert "Traceback" not in said.err
     assert not any(cell in said.err for cell in ("Jane", "Joe", "secret"))
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]], ids=["at-once", "in-stretches"])
+def test_a_table_with_a_header_alone_is_told_and_nothing_is_called_proved(
+    folder: Path, capsys: pytest.CaptureFixture[str], memory: list[str]
+) -> None:
+    (folder / "header.csv").write_text(TABLE.partition("\n")[0] + "\n")
+    plan = PLAN.replace('method = "random-swap"', 'method = "group-swap"\nk = 3')
+    (folder / "groups.toml").write_text(plan)
+    assert run([*words(folder, table="header.csv", plan="groups.toml"), *memory]) == 0
+    shown = capsys.readouterr()
+    assert "Warning: The table has no record: " in shown.err
+    assert "not proved, because no record is released" in " ".join(shown.out.split())

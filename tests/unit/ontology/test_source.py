@@ -83,7 +83,7 @@ def test_a_forbidden_file_is_unreadable(tmp_path, monkeypatch):
 
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UnreadableFileError):
+    with pytest.raises(UnreadableFileError, match=r"is a pipe or a device, not a file; write what it gives"):
         read_ontology(tmp_path / "pipe")
 
 

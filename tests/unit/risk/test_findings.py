@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from anonto.plan import Plan, Step
-from anonto.risk.findings import OF_A_PROOF, against_k, findings_of
+from anonto.risk.findings import GUESSABLE_SEED, NO_RECORDS, OF_A_PROOF, against_k, findings_of
 from anonto.risk.rate import Risk, wilson_interval
 
 N = 1_000
@@ -73,3 +73,15 @@ def test_draws_are_about_the_chance_that_one_of_several_is_so_high() -> None:
         found = against_k(steps_of("group-swap"), linkage(rate), N, 4)
         assert found is not None
         assert 0.3 < found.draws * np.mean(highest >= rate * N) < 2
+
+
+def test_what_undoes_the_masking_is_said_before_any_link() -> None:
+    known = findings_of(steps_of("rank-swap"), among(0.16), N, guessable_seed=True, stayed={"a": 1, "b": 0})
+    assert known[0] == GUESSABLE_SEED
+    assert known[1].startswith("1 cell without a concept left unmasked, in the person's own record (1 of 'a')")
+    assert "links 16 % of persons" in known[2]
+    assert findings_of(steps_of("rank-swap"), among(0.05), N, stayed={"a": 0, "b": 0}) == ()
+
+
+def test_of_no_record_nothing_else_is_said() -> None:
+    assert findings_of(steps_of("rank-swap"), [], 0, guessable_seed=True) == (NO_RECORDS,)

@@ -14,12 +14,14 @@ from anonto.errors import (
     GuessableSeedWarning,
     InputError,
     MissingColumnError,
+    NoRecordsWarning,
     NothingMaskedWarning,
     ReleasedAsIsWarning,
     TableTypeError,
     UnknownCodesError,
     UnmatchedCellsWarning,
 )
+from anonto.methods.guarantee import NO_RECORD
 from anonto.table import parquet_files
 
 SEED = 1 << 90
@@ -112,7 +114,8 @@ def test_a_file_read_and_written_in_stretches_is_masked_like_the_table_in_memory
 def test_a_table_without_records_is_written_with_its_columns(tmp_path: Path) -> None:
     pl.DataFrame({"a": [1], "code": ["x"]}).clear().write_parquet(tmp_path / "in.parquet")
     plan = {"columns": {"a": {"role": "other"}}, "steps": [{"method": "random-swap", "columns": ["code"]}]}
-    anonto.mask(tmp_path / "in.parquet", plan, seed=SEED).save(tmp_path / "out.parquet")
+    with pytest.warns(NoRecordsWarning):
+        anonto.mask(tmp_path / "in.parquet", plan, seed=SEED).save(tmp_path / "out.parquet")
     assert pl.read_parquet(tmp_path / "out.parquet").schema == {"a": pl.Int64, "code": pl.String}
 
 
@@ -197,6 +200,34 @@ def test_a_plan_that_masks_nothing_is_told() -> None:
     frame = pl.DataFrame({"a": ["x"], "b": ["y"]})
     with pytest.warns(NothingMaskedWarning, match=r"no step: 2 columns are released as in the table"):
         anonto.mask(frame, {"columns": {"a": {"role": "other"}, "b": {"role": "other"}}}, seed=SEED)
+
+
+PROVING = [
+    {"method": "group-swap", "k": 2},
+    {"method": "microaggregate", "k": 2},
+    {"method": "invariant-swap", "rate": 0.5, "k": 2},
+    {"method": "taxonomy-exponential", "epsilon": 1.0},
+]
+
+
+@pytest.mark.parametrize("step", PROVING, ids=lambda step: step["method"])
+def test_of_a_table_without_records_nothing_is_proved_and_that_is_told(step: dict[str, object]) -> None:
+    frame = pl.DataFrame({"a": [], "b": []}, schema={"a": pl.String, "b": pl.String})
+    with pytest.warns(NoRecordsWarning, match=r"^The table has no record: .* nothing is proved of it; check"):
+        release = anonto.mask(frame, {"steps": [{**step, "columns": ["a", "b"]}]}, seed=SEED)
+    (done,) = release.evidence["steps"]
+    assert (done["guarantee"]["proved"], done["guarantee"]["conditions"]) == (False, NO_RECORD)
+    assessed = anonto.assess(frame, release.table, release.plan, same_order=True)
+    assert [one["proved"] for one in assessed.facts["guarantees"]] == [False]
+
+
+def test_a_plan_that_drops_every_record_is_told() -> None:
+    frame = pl.DataFrame({"a": ["x", None], "b": [None, "y"]})
+    columns = {name: {"missing": "drop"} for name in frame.columns}
+    plan = {"columns": columns, "steps": [{"method": "group-swap", "columns": ["a", "b"], "k": 2}]}
+    with pytest.warns(NoRecordsWarning, match=r"^The plan drops 2 records, and no other is in the table: "):
+        release = anonto.mask(frame, plan, seed=SEED)
+    assert not release.evidence["steps"][0]["guarantee"]["proved"]
 
 
 def test_cells_without_a_concept_that_stay_with_their_person_are_told(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def test_semantic_mean_and_variance_are_those_of_stats(frame: pl.DataFrame, plan
     tax = anonto.read_ontology("illnesses")
     semantic = column(profile(frame, plan), "principal")["semantic"][0]
     mean = stats.semantic_mean(frame["principal"], tax)
-    assert semantic["mean"] == {"id": mean, "label": tax.label(mean)}
+    assert semantic["mean"] == {"id": mean, "label": tax.label(mean), "is_root": mean in tax.roots}
     assert semantic["variance"] == pytest.approx(stats.semantic_variance(frame["principal"], tax))
 
 

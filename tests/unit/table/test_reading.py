@@ -13,15 +13,17 @@ import polars as pl
 import pytest
 
 from anonto.errors import (
+    TABLE_FORMATS,
     BinaryFileError,
     EmptyFileError,
+    FileError,
     MalformedFileError,
     MissingColumnError,
     MissingFileError,
-    UnreadableFileError,
 )
 from anonto.table.files import read_text_column
 from anonto.table.reading import read_table, table_format
+from anonto.table.stretches import open_stretches
 from anonto.table.table import Origin, Table
 from anonto.table.writing import write_table
 
@@ -67,11 +69,6 @@ def test_the_hash_of_a_packed_file_is_of_its_stored_bytes(tmp_path):
 def test_what_is_no_table_is_refused(tmp_path):
     with pytest.raises(MissingFileError):
         read_table(tmp_path / "none.csv")
-    with pytest.raises(MalformedFileError, match="folder"):
-        read_table(tmp_path)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UnreadableFileError):
-        read_table(tmp_path / "pipe")
     (tmp_path / "empty").write_bytes(b"")
     with pytest.raises(EmptyFileError):
         read_table(tmp_path / "empty")
@@ -79,6 +76,37 @@ def test_what_is_no_table_is_refused(tmp_path):
         archive.writestr("a.csv", "a,b\n")
     with pytest.raises(BinaryFileError, match="zip archive"):
         read_table(tmp_path / "archive.zip")
+
+
+def a_picture(place):
+    (place / "picture").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(60))
+    return place / "picture"
+
+
+def a_pipe(place):
+    os.mkfifo(place / "pipe")
+    return place / "pipe"
+
+
+def a_folder(place):
+    (place / "folder").mkdir()
+    return place / "folder"
+
+
+@pytest.mark.parametrize("read", [read_table, open_stretches], ids=lambda read: read.__name__)
+@pytest.mark.parametrize(
+    ("made", "wrong"),
+    [(a_picture, "a PNG picture"), (a_pipe, "a pipe or a device, not a table"), (a_folder, "folder")],
+    ids=["picture", "pipe", "folder"],
+)
+def test_what_cannot_be_a_table_is_called_what_it_is_beside_the_formats_that_are_read(tmp_path, read, made, wrong):
+    with pytest.raises(FileError) as raised:
+        read(made(tmp_path))
+    said = str(raised.value)
+    assert wrong in said
+    assert said.endswith(f"in the format {TABLE_FORMATS}.")
+    assert "permissions" not in said
+    assert "as text" not in said
 
 
 PARQUET = pl.DataFrame(

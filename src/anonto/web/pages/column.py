@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import counted
+from anonto.errors import clipped, counted
 from anonto.web.drafts import references
 from anonto.web.frame import onward
 from anonto.web.pages.columns import offered_ontologies, options_of, set_kind, set_ontology, set_role
@@ -151,7 +151,7 @@ async def _show_details(frame: Frame, name: str, place: Any) -> None:
             found = await frame.ask("match", **asked)
             place.clear()
             with place:
-                _fit(frame, name, found, place)
+                _fit(frame, asked, found, place)
                 _tree(frame, asked)
 
         await frame.fill(place, "Placing the values in the ontology", content)
@@ -190,8 +190,8 @@ def _missing_texts(frame: Frame, name: str) -> None:
 # ------------------------------------------------------------------------------------------------ the fit
 
 
-def _fit(frame: Frame, name: str, found: dict[str, Any], place: Any) -> None:
-    share = found["coverage"]
+def _fit(frame: Frame, asked: dict[str, Any], found: dict[str, Any], place: Any) -> None:
+    name, share = asked["column"], found["coverage"]
     heading("How the values fit", 2)
     facts(
         [
@@ -207,12 +207,14 @@ def _fit(frame: Frame, name: str, found: dict[str, Any], place: Any) -> None:
         table("How they were recognised", ["By", "Values", "Cells"], rows, numbers=(1, 2))
     _missing_texts(frame, name)
     if found["values"]:
-        _unmatched(frame, name, found, place)
+        _unmatched(frame, asked, found, place)
     elif not found["unmatched"]["distinct"]:
         message("Every value is known to the ontology.", "good")
 
 
-def _unmatched(frame: Frame, name: str, found: dict[str, Any], place: Any) -> None:
+def _unmatched(frame: Frame, asked: dict[str, Any], found: dict[str, Any], place: Any) -> None:
+    name = asked["column"]
+
     async def repaired(repairs: dict[str, str]) -> None:
         with frame.changing(f"Repair codes of {name}") as draft:
             draft["repairs"].setdefault(name, {}).update(repairs)
@@ -224,6 +226,18 @@ def _unmatched(frame: Frame, name: str, found: dict[str, Any], place: Any) -> No
             description["na"] = [*description.get("na", []), value]
         await _show_details(frame, name, place)
 
+    async def typed(value: str, words: str, told: Any) -> None:
+        """Repair a value with the concept that was typed, if it is one; else say so beside it."""
+        told.clear()
+        if not words:
+            return
+        named = await frame.call("concept", {"ontology": asked["ontology"], "text": words})
+        if named["concept"] is not None:
+            await repaired({value: named["concept"]})
+            return
+        with told:
+            message(no_such_concept(words, named), "error")
+
     heading("What did not match", 2)
     certain = {
         one["value"]: one["suggestions"][0]["concept"]
@@ -232,7 +246,8 @@ def _unmatched(frame: Frame, name: str, found: dict[str, Any], place: Any) -> No
     }
     with box("row middle"):
         text(
-            "Accept what the value may have meant, say that it means missing, or leave it to “Unknown values” above.",
+            "Accept what the value may have meant, type a code or a label of the ontology, say that it means missing, "
+            "or leave it to “Unknown values” above.",
             "span",
         )
         if len(certain) > 1:
@@ -240,15 +255,22 @@ def _unmatched(frame: Frame, name: str, found: dict[str, Any], place: Any) -> No
     rows = box("columns")
     with rows:
         for one in found["values"][:FIRST_SHOWN]:
-            _unmatched_row(one, repaired, means_missing)
+            _unmatched_row(one, repaired, typed, means_missing)
     rest = found["unmatched"]["distinct"] - FIRST_SHOWN
     if rest > 0:
         text(f"… and {rest:,} less frequent ones.", "p", "small")
 
 
-def _unmatched_row(one: dict[str, Any], repaired: Any, means_missing: Any) -> None:
+def no_such_concept(words: str, named: dict[str, Any]) -> str:
+    """That a typed text names no concept, or not one alone, and what it may have meant."""
+    sentence = f"“{clipped(words)}” is not the code or the label of one concept of {named['ontology']}"
+    likely = [f"{one['concept']} {one['label']}".strip() for one in named["suggestions"]]
+    return f"{sentence}; did you mean {', or '.join(likely)}?" if likely else f"{sentence}; find one in the tree below."
+
+
+def _unmatched_row(one: dict[str, Any], repaired: Any, typed: Any, means_missing: Any) -> None:
     value, suggestions = one["value"], one["suggestions"]
-    state = {"concept": suggestions[0]["concept"] if suggestions else ""}
+    state = {"concept": suggestions[0]["concept"] if suggestions else "", "typed": ""}
     with box("row middle unmatched"):
         cells = counted(one["cells"], "cell")
         show(tag("div", tag("strong", value), tag("span", f" {cells}", class_="small")), "column-name")
@@ -266,7 +288,12 @@ def _unmatched_row(one: dict[str, Any], repaired: Any, means_missing: Any) -> No
                 classes="slim",
                 name=f"Accept the suggestion for {value}",
             )
+        text_field("Code or label", "", lambda given: state.update(typed=str(given).strip()), of=value)
+        button(
+            "Use it", lambda: typed(value, state["typed"], told), classes="slim", name=f"Use what is typed for {value}"
+        )
         button("Means missing", lambda: means_missing(value), classes="slim", name=f"{value} means missing")
+    told = box()
 
 
 # ------------------------------------------------------------------------------------------------ the tree

@@ -54,7 +54,7 @@ class Estimate:
             found = None if is_nothing else await self.frame.ask("estimate")
         except SessionChangedError:
             if self.frame.is_outdated:
-                self.frame.anew()
+                self.frame.tell_to_reload()
             else:
                 self._is_outdated = True
             return

@@ -33,10 +33,7 @@ def risk_page(frame: Frame, asked: dict[str, str]) -> None:
 def _risk(found: dict[str, Any]) -> None:
     attacked = found["assessment"]
     if attacked is None:
-        message(
-            "No column is a quasi-identifier, so there is nothing to attack. Correct it on the page before.",
-            "warning",
-        )
+        message(why_not_attacked(found), "warning")
         return
     risks = {one["attack"]: one for one in attacked["risk"]}
     classes, linkage, real = risks.get("uniqueness"), risks.get("distance-linkage"), risks.get("real-k")
@@ -79,6 +76,13 @@ def _risk(found: dict[str, Any]) -> None:
             ],
             numbers=(1, 2, 3),
         )
+
+
+def why_not_attacked(found: dict[str, Any]) -> str:
+    """Why no attack could be tried on the raw table."""
+    if not found["n_records"]:
+        return "The table has no record, so there is nobody to recognise. Open one that has."
+    return "No column is a quasi-identifier, so there is nothing to attack. Correct it on the page before."
 
 
 def _verdict(rate: float) -> str:

@@ -10,6 +10,7 @@ from anonto.web.files import beside, name_beside
 from anonto.web.frame import onward
 from anonto.web.pages.result import chosen_run, warn_of_other_table
 from anonto.web.parts import box, button, checkbox, choice, heading, link, message, show, tag, term, text
+from anonto.web.words import PLAN_MAY_BE_PUBLISHED
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -183,7 +184,8 @@ def _recipe(frame: Frame, run: dict[str, Any], plan: str, commands: str, code: s
     with box("card"):
         heading("To do it again")
         text("The same plan, with a new secret each time: the seed is in none of these.")
-        text("Keep the plan in the house: with some methods, whoever knows the parameters recognises more people.")
+        for sentence in PLAN_MAY_BE_PUBLISHED:
+            text(sentence)
         if any(run["draft"]["repairs"].values()):
             message(
                 "Codes were repaired on the way. The commands do not know: mend the table first, as the code does.",
