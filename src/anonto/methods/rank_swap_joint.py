@@ -51,7 +51,7 @@ NOT_WORTH_REGROWING = 64
 """So few records need no new tree."""
 TRIES = 16
 """Random looks into an interval before its free cells are listed."""
-BYTES_PER_RECORD, BYTES_PER_RECORD_AND_COLUMN = 170, 65
+BYTES_PER_RECORD, BYTES_PER_RECORD_AND_COLUMN = 200, 65
 """What a distinct record takes while cells are exchanged, with the trees over all records."""
 BYTES_PER_RECORD_AFTERWARDS = 150
 """What it takes when they have been exchanged, with its permutation."""
