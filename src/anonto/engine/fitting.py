@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anonto.errors import InternalError, MoreMemoryError
@@ -11,6 +12,7 @@ from anonto.methods.equi_depth_swap import EquiDepthSwap
 from anonto.methods.group_swap import GroupSwap
 from anonto.methods.microaggregate import Microaggregate
 from anonto.methods.parameters import LEAST_PER_K
+from anonto.methods.rank_swap_joint import RankSwapJoint, most_bytes_per_row
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ def bytes_per_row(method: Method, n_columns: int) -> int:
     """What a row takes while a method sees all of them, each of which may be a record of its own."""
     if not method.together:
         return BYTES_PER_ROW.get(method.name, 0)
+    if isinstance(method, RankSwapJoint):
+        return most_bytes_per_row(n_columns)
     return BYTES_PER_ROW.get(method.name, OF_OTHERS + OF_COLUMN * n_columns) + BYTES_PER_RECORD
 
 
@@ -67,6 +71,8 @@ class Fitting:
 
     def records(self, method: RecordMethod, records: Records, rng: np.random.Generator) -> RecordFlows:
         """A method for whole records: at once if there is room, else in blocks."""
+        if isinstance(method, RankSwapJoint):
+            return method.fit(records, rng, partial(self._require, method, records))
         n_columns = len(records.names) - len(getattr(method, "also_needs", ()))
         per_row = bytes_per_row(method, n_columns) - BYTES_PER_RECORD
         for_rows = self.room.of_step - BYTES_PER_RECORD * records.counts.size
@@ -87,3 +93,7 @@ class Fitting:
                 return fit_in_blocks(method, records, rng, require)
         require(records.n_rows, "so many records")
         raise InternalError("Records that fit were not fitted.")
+
+    def _require(self, method: RecordMethod, records: Records, needed: int, what: str) -> None:
+        if needed > self.room.of_step:
+            raise MoreMemoryError(method.name, records.names, needed, self.room.memory, what)

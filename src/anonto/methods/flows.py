@@ -92,6 +92,18 @@ class Flows:
         """The flows as a list."""
         return Moves(self.sources, self.targets, self.amounts)
 
+    def some_moves(self, part: slice) -> Moves:
+        """Some of the flows, at least one, as a list."""
+        first, last = (np.searchsorted(self.offsets, [part.start, part.stop - 1], side="right") - 1).tolist()
+        begins = np.clip(self.offsets[first : last + 2] - part.start, 0, part.stop - part.start)
+        sizes = np.diff(begins)
+        starts = np.concatenate([[0], self.ends[part.start : part.stop - 1]])
+        starts[begins[:-1][sizes > 0]] = 0
+        if self.offsets[first] < part.start:
+            starts[0] = self.ends[part.start - 1]
+        sources = np.repeat(np.arange(first, last + 1, dtype=np.int32), sizes)
+        return Moves(sources, self.targets[part], self.ends[part] - starts)
+
     def records_of(self, codes: Codes) -> Longs:
         """How many records of each value a chunk has: added up, where the next chunk starts."""
         return counts_of(codes, self.sizes.size)

@@ -28,11 +28,13 @@ from anonto.methods import joint_kernels as kernels
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.parameters import k_for, require_k_or_percent, within_table
 from anonto.methods.reach import AnyCell, NearRecords
-from anonto.methods.record_flows import RecordFlows, record_flows
+from anonto.methods.record_flows import PackedFlows, RecordFlows, record_flows, record_flows_of_packed
 from anonto.methods.record_tree import RecordSpace
-from anonto.methods.record_tree_kernels import Asked
+from anonto.methods.record_tree_kernels import Asked, Counted, rows_of_nodes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from anonto.methods.reach import CellReach
@@ -49,6 +51,14 @@ NOT_WORTH_REGROWING = 64
 """So few records need no new tree."""
 TRIES = 16
 """Random looks into an interval before its free cells are listed."""
+BYTES_PER_RECORD, BYTES_PER_RECORD_AND_COLUMN = 200, 65
+"""What a distinct record takes while cells are exchanged, with the trees over all records."""
+BYTES_PER_RECORD_AFTERWARDS = 150
+"""What it takes when they have been exchanged, with its permutation."""
+BYTES_PER_FLOW, BYTES_PER_FLOW_AND_COLUMN = 20, 4
+"""What a flow takes, with the released record, while these are counted."""
+BYTES_PER_MOVE = 16
+"""What a pair of values takes of which one became the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,11 +88,19 @@ class RankSwapJoint:
         if self.weights is not None:
             object.__setattr__(self, "weights", _checked(self.weights))
 
-    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
-        """Exchange the cells of all rows that have any."""
+    def fit(
+        self, records: Records, rng: np.random.Generator, require: Callable[[int, str], None] | None = None
+    ) -> RecordFlows:
+        """Exchange the cells of all rows that have any.
+
+        Args:
+            records: The distinct records.
+            rng: For all draws.
+            require: Told how many bytes are needed, and for what, before they are taken; raises where it is too much.
+        """
         weights = self._weights(len(records.attributes))
         has_any = (records.codes >= 0).any(axis=1)
-        there, others = np.flatnonzero(has_any), np.flatnonzero(~has_any)
+        there = np.flatnonzero(has_any)
         codes, counts = records.codes[there], records.counts[there]
         n = int(counts.sum())
         if n < 2:
@@ -90,16 +108,22 @@ class RankSwapJoint:
             stays = np.arange(records.counts.size)
             return record_flows(records, stays, records.codes, records.counts, alone, _facts(n, n))
         k = within_table(k_for(self.k, self.percent, n), n)
-        swap = _Swap(RecordSpace(records.attributes, weights, codes, counts), codes, counts)
+        needed = _Needed(records, n, k, require)
+        needed.while_exchanging()
+        space = RecordSpace(records.attributes, weights, codes, counts)
+        needed.while_exchanging(space.bytes_of_tables)
+        swap = _Swap(space, codes, counts)
         swap.run(k, self.interval, rng)
-        return record_flows(
-            records,
-            np.concatenate([there[swap.rows.record_of], others]),
-            np.concatenate([swap.released, records.codes[others]]),
-            np.concatenate([np.ones(n, dtype=np.int64), records.counts[others]]),
-            swap.untouched.tolist(),
-            _facts(int(swap.state[kernels.TURN]), int(swap.state[kernels.ALONE])),
-        )
+        rows, untouched = swap.rows, swap.untouched.tolist()
+        facts = _facts(int(swap.state[kernels.TURN]), int(swap.state[kernels.ALONE]))
+        del space, swap  # The tables of distances are not held beside the flows.
+        offsets = kernels.put_in_order(rows.released, rows.firsts)
+        n_flows = int(offsets[-1])
+        needed.for_flows(n_flows)
+        ends = np.empty(n_flows, dtype=np.int64)
+        kernels.close_up(rows.released, rows.firsts, ends)
+        packed = PackedFlows(there, offsets, ends, rows.released[:n_flows], rows.columns)
+        return record_flows_of_packed(records, packed, untouched, facts)
 
     def reach(self, records: Records) -> CellReach:
         """The k nearest of each other; all where exchanged records do not count, as what is left is far at the end."""
@@ -135,34 +159,70 @@ def _facts(references: int, alone: int) -> dict[str, int]:
     return {"references": references, "references_without_partner": alone}
 
 
+def most_bytes_per_row(n_columns: int) -> int:
+    """What a row takes that is a record of its own, with as many values in each column as rows."""
+    exchanging = BYTES_PER_RECORD + BYTES_PER_RECORD_AND_COLUMN * n_columns
+    of_flow = BYTES_PER_FLOW + (BYTES_PER_FLOW_AND_COLUMN + BYTES_PER_MOVE + 4) * n_columns
+    return 4 * n_columns + (n_columns + 8) // 8 + max(exchanging, BYTES_PER_RECORD_AFTERWARDS + of_flow)
+
+
+class _Needed:
+    """What a fit takes, said before it is taken."""
+
+    def __init__(self, records: Records, n_rows: int, k: int, require: Callable[[int, str], None] | None) -> None:
+        self._require, self._n_records, self._n_rows = require, records.counts.size, n_rows
+        self._n_values = [attribute.counts.size for attribute in records.attributes]
+        self._of_codes, self._n_columns = sum(_code_bytes(records.codes)), len(self._n_values)
+        self._of_rows = n_rows * self._of_codes + n_rows * (self._n_columns + 1) // 8 + 8 * k
+
+    def while_exchanging(self, of_tables: int = 0) -> None:
+        """The rows, the distinct records with the trees over them, and the distances of values."""
+        if self._require is not None:
+            of_record = BYTES_PER_RECORD + BYTES_PER_RECORD_AND_COLUMN * self._n_columns
+            needed = self._of_rows + of_record * self._n_records + of_tables
+            self._require(needed, f"{self._n_rows:,} records of which {self._n_records:,} are distinct")
+
+    def for_flows(self, n_flows: int) -> None:
+        """The rows, what becomes of the distinct records, and what of the values of each column."""
+        if self._require is not None:
+            of_flow = BYTES_PER_FLOW + BYTES_PER_FLOW_AND_COLUMN * self._n_columns + self._of_codes
+            of_moves = BYTES_PER_MOVE * sum(min(n_flows, n_values**2) for n_values in self._n_values)
+            needed = self._of_rows + BYTES_PER_RECORD_AFTERWARDS * self._n_records + of_flow * n_flows + of_moves
+            self._require(needed, f"what becomes of {self._n_rows:,} records")
+
+
 class _Swap:
     """Rows whose cells are exchanged."""
 
     def __init__(self, space: RecordSpace, codes: Codes, counts: Longs) -> None:
         self._space, self._codes, self._counts = space, codes, counts
         self.rows = _rows_of(codes, counts)
-        self.released = codes[self.rows.record_of]
         self.untouched = np.zeros(codes.shape[1], dtype=np.int64)
         self.state = np.zeros(kernels.STATES, dtype=np.int64)
 
     def run(self, k: int, interval: str, rng: np.random.Generator) -> None:
         """Exchange until no cell is left."""
-        space, rows, state = self._space, self.rows, self.state
-        state[kernels.LIVE_ROWS], state[kernels.LIVE_RECORDS] = rows.record_of.size, self._counts.size
+        state, space = self.state, self._space
+        state[kernels.LIVE_ROWS], state[kernels.LIVE_RECORDS] = self.rows.firsts[-1], self._counts.size
         state[kernels.REFERENCE] = self._first(rng)
         work = self._room(k)
         all_rows = space.tree(self._counts) if interval == "all" else None
         reaches = np.full(0 if all_rows is None else self._counts.size, -1, dtype=np.int64)
         status = kernels.REGROW
-        while status != kernels.FINISHED:
-            if status == kernels.REGROW:
-                far = space.tree(rows.live)
-                near = far if all_rows is None else all_rows
-                left = int(state[kernels.LIVE_RECORDS])
-                state[kernels.REGROW_AT] = int(REGROW_SHARE * left) if left > NOT_WORTH_REGROWING else -1
-            else:
-                space.look_up(int(rows.record_of[state[kernels.REFERENCE]]))
-            status = kernels.exchange(
+        while status == kernels.REGROW:
+            status = self._run_in_a_tree(k, all_rows, reaches, work, rng)
+
+    def _run_in_a_tree(
+        self, k: int, all_rows: Counted | None, reaches: Longs, work: kernels.Work, rng: np.random.Generator
+    ) -> int:
+        """Exchange until few of the now live records are left; their tree is let go before another is grown."""
+        space, rows, state = self._space, self.rows, self.state
+        far = self._live(all_rows)
+        near = far if all_rows is None else all_rows
+        left = int(state[kernels.LIVE_RECORDS])
+        state[kernels.REGROW_AT] = int(REGROW_SHARE * left) if left > NOT_WORTH_REGROWING else -1
+        while True:
+            status: int = kernels.exchange(
                 k,
                 TRIES,
                 state,
@@ -174,10 +234,19 @@ class _Swap:
                 far,
                 rows,
                 work,
-                self.released,
                 self.untouched,
                 rng,
             )
+            if status != kernels.LOOK_UP:
+                return status
+            space.look_up(int(np.searchsorted(rows.firsts, state[kernels.REFERENCE], side="right")) - 1)
+
+    def _live(self, all_rows: Counted | None) -> Counted:
+        """The live rows; while these are all, in the tree of all rows."""
+        live = self.rows.live
+        if all_rows is not None and self.state[kernels.TURN] == 0:
+            return Counted(all_rows.tree, rows_of_nodes(all_rows.tree, live), live)
+        return self._space.tree(live)
 
     def _first(self, rng: np.random.Generator) -> int:
         """A row of the records with the largest mean distance to all rows."""
@@ -193,7 +262,7 @@ class _Swap:
             asked=Asked(np.empty(n_counting, dtype=np.int64), np.empty(n_counting)),
             interval=np.zeros(kernels.INTERVALS, dtype=np.int64),
             stack=np.empty(4 * n_records + 8, dtype=np.int64),
-            heap=np.empty(2 * k + 4, dtype=np.int64),
+            heap=np.empty(2 * min(k, n_records) + 4, dtype=np.int64),
             inside=np.empty(2 * n_records, dtype=np.int64),
             tied=np.empty(2 * n_records, dtype=np.int64),
             drawn=np.empty(k, dtype=np.int64),
@@ -201,15 +270,20 @@ class _Swap:
 
 
 def _rows_of(codes: Codes, counts: Longs) -> kernels.Rows:
-    record_of = np.repeat(np.arange(counts.size, dtype=np.int32), counts)
-    free = codes[record_of] >= 0
-    return kernels.Rows(
-        firsts=np.cumsum(counts) - counts,
-        record_of=record_of,
-        rows=np.arange(record_of.size, dtype=np.int32),
-        places=np.arange(record_of.size, dtype=np.int32),
+    firsts = np.concatenate([[0], np.cumsum(counts)])
+    columns = np.concatenate([[0], np.cumsum(_code_bytes(codes))])
+    n_rows, n_marks = int(firsts[-1]), int(firsts[-1]) * columns.size
+    rows = kernels.Rows(
+        firsts=firsts,
         live=counts.copy(),
-        free=free,
-        n_free=free.sum(axis=1, dtype=np.int32),
-        stamps=np.zeros(record_of.size, dtype=np.int32),
+        marks=np.zeros(-(-n_marks // 8), dtype=np.uint8),
+        released=np.empty((n_rows, int(columns[-1])), dtype=np.uint8),
+        columns=columns,
     )
+    kernels.lay_out(codes, rows)
+    return rows
+
+
+def _code_bytes(codes: Codes) -> list[int]:
+    """For each column the bytes that a code takes, with 1 added to it."""
+    return [max(1, -(-int(column.max(initial=-1) + 1).bit_length() // 8)) for column in codes.T]

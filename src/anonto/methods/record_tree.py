@@ -38,6 +38,7 @@ LEAF = 8
 POOL_BYTES = 600_000_000
 """Room for the distances of a column; of a column with more values the rows are found when they are needed."""
 ROWS_AT_ONCE = 256
+RECORDS_AT_ONCE = 1 << 16
 
 
 class RecordSpace:
@@ -54,6 +55,11 @@ class RecordSpace:
         self.points = kernels.Points(chosen, np.stack(places, axis=1))
         self._patterns, pattern_of = np.unique(chosen >= 0, axis=0, return_inverse=True)
         self._pattern_of = pattern_of.ravel()
+
+    @property
+    def bytes_of_tables(self) -> int:
+        """What the distances between values take."""
+        return self.metric.coded.nbytes + self.metric.plain.nbytes
 
     def tree(self, rows: Longs) -> kernels.Counted:
         """A tree over the records that have rows."""
@@ -87,7 +93,9 @@ class RecordSpace:
             of_pattern = np.zeros((column.n_values, len(patterns)))
             np.add.at(of_pattern, (values, pattern), self._counts[has])
             shares = np.divide(weights[j], common, out=np.zeros_like(common), where=common > 0)
-            sums[has] += (column.summed_distances(of_pattern)[values] * shares[pattern]).sum(axis=1)
+            summed = column.summed_distances(of_pattern)
+            for part in slices(0, has.size, RECORDS_AT_ONCE):
+                sums[has[part]] += (summed[values[part]] * shares[pattern[part]]).sum(axis=1)
         return np.asarray(sums / self._counts.sum(), dtype=np.float64)
 
 

@@ -242,6 +242,50 @@ def test_a_bin_that_cannot_fit_is_refused(tmp_path: Path, too_large: TooLarge, o
     assert "bins of 2,4" in said
 
 
+def test_equal_rows_that_are_exchanged_jointly_take_few_bytes(
+    tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
+    too_large(5000)
+    numbers = np.arange(40_000) ** 2 % 12
+    source = parquet(pl.DataFrame({"a": numbers % 4, "b": numbers % 3}), tmp_path / "t.parquet")
+    plan = plan_of_numbers("rank-swap-joint", "a", "b", k=5)
+    of_step(12 * 300 + 40_000 * 3)
+    anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
+    anonto.mask(source, plan, seed=SEED).save(tmp_path / "at-once.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
+    for path in tmp_path.glob("out.*"):
+        path.unlink()
+    of_step(40_000 * 2)
+    assert "40,000 records of which" in refused(tmp_path, source, plan, MoreMemoryError)
+
+
+def test_what_becomes_of_records_that_are_exchanged_jointly_must_fit_too(
+    tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
+    too_large(5000)
+    source = parquet(pl.DataFrame({"a": np.arange(20_000) % 200}), tmp_path / "t.parquet")
+    of_step(200 * 300 + 20_000 * 2 + 8 * 10_000)
+    plan = plan_of_numbers("rank-swap-joint", "a", k=10_000)
+    assert "what becomes of 20,000 records" in refused(tmp_path, source, plan, MoreMemoryError)
+
+
+def test_tables_of_distances_count_before_cells_are_exchanged(
+    tmp_path: Path, too_large: TooLarge, of_step: Steps
+) -> None:
+    too_large(500)
+    names = [f"v{n}" for n in range(400)]
+    source = parquet(pl.DataFrame({"a": [names[n % 400] for n in range(800)]}), tmp_path / "t.parquet")
+    (tmp_path / "tree.csv").write_text("child,parent\n" + "".join(f"{name},top\n" for name in names), encoding="utf-8")
+    plan = {
+        "columns": {"a": {"ontology": str(tmp_path / "tree.csv")}},
+        "steps": [{"method": "rank-swap-joint", "columns": ["a"], "k": 3}],
+    }
+    of_step(400 * 300 + 800 * 3)
+    refused(tmp_path, source, plan, MoreMemoryError)
+    of_step(400 * 300 + 800 * 3 + 2 * 400 * 1300)
+    anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
+
+
 def test_a_block_that_cannot_be_made_small_enough_is_refused(
     tmp_path: Path, too_large: TooLarge, of_step: Steps
 ) -> None:

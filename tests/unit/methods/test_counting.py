@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonto.methods import bin_kernels, flows
+from anonto.methods import bin_kernels, flows, record_flows
 from anonto.methods.flows import counted_pairs, flows_of_rows
 from anonto.methods.row_masking import moves_between
 from anonto.table import columns, records
 from anonto.table.columns import encode
-from anonto.table.records import distinct_records, distinct_rows
+from anonto.table.records import Records, distinct_records, distinct_rows
+from anonto.threads import slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,3 +116,27 @@ def test_whole_numbers_are_encoded_as_their_texts(
     expected = encode(pl.Series([None if one is None else str(one) for one in values], dtype=pl.String))
     assert found.values == expected.values
     assert found.codes.tolist() == expected.codes.tolist()
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 4), *[st.integers(-1, 3)] * 2), min_size=1, max_size=40),
+    at_once=st.integers(1, 9),
+)
+def test_what_became_of_cells_is_the_same_when_flows_are_counted_in_stretches(
+    rows: list[tuple[int, int, int]], at_once: int
+) -> None:
+    source, *released = np.array(sorted(rows), dtype=np.int32).T
+    cells = np.stack([np.arange(5) - 1, np.array([2, -1, 2, 0, -1])], axis=1).astype(np.int32)
+    some = Records(("a", "b"), (), cells, np.bincount(source, minlength=5))
+    fitted = record_flows.record_flows(some, source, np.stack(released, axis=1), None, [0, 0])
+    whole = fitted.flows.moves
+    parts = [fitted.flows.some_moves(part) for part in slices(0, whole.amounts.size, at_once)]
+    for name in ("sources", "targets", "amounts"):
+        np.testing.assert_array_equal(np.concatenate([getattr(one, name) for one in parts]), getattr(whole, name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_flows, "FLOWS_AT_ONCE", at_once)
+        for column in range(2):
+            moves, before, after = fitted.moves(some, column), cells[source, column], released[column]
+            pairs, amounts = np.unique(np.stack([before, after])[:, before >= 0], axis=1, return_counts=True)
+            np.testing.assert_array_equal([moves.sources, moves.targets], pairs)
+            np.testing.assert_array_equal(moves.amounts, amounts)

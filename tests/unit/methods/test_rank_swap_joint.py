@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
+import tracemalloc
 import warnings
 from collections import Counter
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ import oracles
 from anonto.errors import ParameterError, WindowWarning
 from anonto.methods import rank_swap_joint, record_tree
 from anonto.methods import record_tree_kernels as kernels
+from anonto.methods.record_flows import unpacked
 from anonto.methods.record_tree import RecordSpace
 from anonto.methods.registry import method_of, parameters_of
 from anonto.plan import Plan
@@ -197,7 +199,8 @@ def test_releases_are_distributed_as_by_algorithm_3_row_by_row(
     for _ in range(REPEATS):
         swap = rank_swap_joint._Swap(space, codes, counts)
         swap.run(parameters["k"], parameters.get("interval", "all"), rng)
-        before, after = codes[swap.rows.record_of].tolist(), swap.released.tolist()
+        before = np.repeat(codes, counts, axis=0).tolist()
+        after = unpacked(swap.rows.released, swap.rows.columns).tolist()
         pairs = [(as_row(a), as_row(b)) for a, b in zip(before, after, strict=True)]
         outcomes.append((sorted(pairs + stays, key=str), tuple(swap.untouched.tolist())))
     for found, expected in zip(counted(outcomes), expected_of(name), strict=True):
@@ -221,6 +224,25 @@ def test_columns_keep_their_values_and_missing_cells_their_rows(data: st.DataObj
         assert flows.untouched[column] <= present
         assert (present - flows.untouched[column]) % 2 == 0
     assert flows.facts["references_without_partner"] <= flows.facts["references"] <= len(rows)
+
+
+@pytest.mark.parametrize("n_values", [(5, 255, 256), (70_000, 3, 65_535)])
+def test_codes_of_any_size_are_exchanged_whole(n_values: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(2)
+    codes = np.stack([rng.integers(-1, n, 400) for n in n_values], axis=1)
+    codes[:3] = [[0] * 3, np.array(n_values) - 1, [-1] * 3]
+    codes = np.unique(codes.astype(np.int32), axis=0)
+    attributes = [NumericAttribute(np.arange(float(n)), np.zeros(n, int)) for n in n_values]
+    records = Records(("a", "b", "c"), tuple(attributes), codes, rng.integers(1, 5, len(codes)))
+    flows = rank_swap_joint.RankSwapJoint(k=7).fit(records, np.random.default_rng(3))
+    np.testing.assert_array_equal(flows.released, np.unique(flows.released, axis=0))
+    assert (np.diff(flows.flows.sources.astype(np.int64) * len(flows.released) + flows.flows.targets) > 0).all()
+    for column in range(3):
+        moves = flows.moves(records, column)
+        before, after = (Counter(np.repeat(of, moves.amounts).tolist()) for of in (moves.sources, moves.targets))
+        cells = np.repeat(codes[:, column], records.counts)
+        assert before == after == Counter(cells[cells >= 0].tolist())
+    assert (flows.released[flows.flows.targets] != codes[flows.flows.sources]).any()
 
 
 @st.composite
@@ -450,3 +472,24 @@ def test_k_and_percent_exclude_each_other_and_one_is_needed() -> None:
 def test_an_unknown_interval_is_refused() -> None:
     with pytest.raises(ParameterError, match='interval must be "all" or "unswapped"'):
         method_of("rank-swap-joint", {"k": 3, "interval": "some"})
+
+
+# ------------------------------------------------------------------------------------------------ what it needs
+
+
+@pytest.mark.parametrize("n_records", [20, 20_000])
+def test_a_fit_takes_no_more_memory_than_it_says(n_records: int) -> None:
+    """As far as Python knows of it, room that is set aside and not used included, and objects that are no arrays."""
+    n_rows, rng = 60_000, np.random.default_rng(4)
+    record = np.concatenate([np.arange(n_records), rng.integers(0, n_records, n_rows - n_records)])
+    columns = [(record // 200).astype(np.int32), (record % 200).astype(np.int32)]
+    attributes = [NumericAttribute(np.arange(float(c.max() + 1)), np.bincount(c)) for c in columns]
+    records = distinct_records(["a", "b"], attributes, columns)[0]
+    method, said = rank_swap_joint.RankSwapJoint(k=2), list[int]()
+    method.fit(records, rng)  # What is compiled is not counted.
+    tracemalloc.start()
+    method.fit(records, rng, lambda n_bytes, _: said.append(n_bytes))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 1.1 * max(said) + 200_000
+    assert max(said) <= 5 * n_rows + 400 * n_records
