@@ -205,7 +205,9 @@ class ClusterRelease:
     @cached_property
     def table(self) -> Any:
         """The masked table as a DataFrame, rows where they were; nothing is computed before it is asked for."""
-        return self.rows.frame(self.identifiers, None)
+        frame = self.rows.frame(self.identifiers, None)
+        frame._anonto_source = self.source  # noqa: SLF001 - what was written down for it is kept as long as it
+        return frame
 
     def save(
         self,

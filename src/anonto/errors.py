@@ -8,6 +8,7 @@ ontology, names of files, columns and parameters are not cells and may be named.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 from difflib import get_close_matches
@@ -849,8 +850,8 @@ class MostlyUnchangedWarning(AnontoWarning):
 
     def __init__(self, column: str, share: float) -> None:
         super().__init__(
-            f"{share:.0%} of the cells of column {column!r} leave as they were; choose another method, or a larger k, "
-            "width or noise."
+            f"{math.floor(100 * share)}% of the cells of column {column!r} leave as they were; choose another method, "
+            "or a larger k, width or noise."
         )
 
 
@@ -1136,8 +1137,9 @@ class MoreMemoryError(InputError):
 
     def __init__(self, method: str, columns: Sequence[str], needed: int, memory: int, what: str) -> None:
         super().__init__(
-            f"{method} of {listed([repr(name) for name in columns])} needs about {needed / 1e9:.1f} GB for {what}, and "
-            f"only {memory / 1e9:.1f} GB of memory may be used; allow more, or mask fewer columns together."
+            f"{method} of {listed([repr(name) for name in columns])} needs about "
+            f"{math.ceil(needed / 1e8) / 10:.1f} GB in all, most of it for {what}, and only {memory / 1e9:.1f} GB of "
+            "memory may be used; allow more, or mask fewer columns together."
         )
 
 

@@ -142,7 +142,7 @@ def _reference(candidate: Candidate, folder: Path | None) -> str | Taxonomy:
     file = Path(os.path.realpath(candidate.reference))
     if folder is not None and file.is_relative_to(os.path.realpath(folder)):
         return file.relative_to(os.path.realpath(folder)).as_posix()
-    return str(candidate.reference.absolute())
+    return os.path.normpath(candidate.reference.absolute())
 
 
 # ------------------------------------------------------------------------------------------------ steps

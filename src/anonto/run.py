@@ -15,7 +15,7 @@ from anonto.engine.memory import DEFAULT as DEFAULT_MEMORY
 from anonto.engine.memory import Room, memory_of
 from anonto.engine.released import ColumnTally, NumberColumn
 from anonto.engine.two_pass import require_range, with_settling
-from anonto.engine.workspace import workspace
+from anonto.engine.workspace import clear_left_over, workspace
 from anonto.errors import (
     GuessableSeedWarning,
     MissingColumnError,
@@ -203,6 +203,7 @@ def mask_file(
     if files is not None:
         require_outside(table, [target, *([] if report is None else [Path(report)])])
     if files is None and (limit is None or _fits(Path(table), chosen, limit)):
+        clear_left_over(Path(os.path.realpath(target)).parent)
         release = mask(table, chosen, seed=seed)
         release.save(target, keep_order=keep_order, private=private, report=report, force=force)
         return release.evidence
@@ -248,17 +249,23 @@ def mask_file(
 
 def _fits(path: Path, plan: Plan, memory: int) -> bool:
     """Whether a file can be masked in memory; a format that can only be masked so must fit."""
-    from anonto.engine.fitting import bytes_per_row
+    from anonto.engine.fitting import bytes_per_row, has_tables
 
     room = Room(memory).for_data
     if table_format(path) in {"csv", "parquet"}:
         # Where a step would not be fitted at once in two passes, it is not fitted at once in memory either.
+        if any(has_tables(step.method) and _has_ontology(plan, step.columns) for step in plan.steps):
+            return False  # How much that takes is known when the values are.
         share = room / Room(memory).of_step
         of_step = max((share * bytes_per_row(step.method, len(step.columns)) for step in plan.steps), default=0.0)
         return bytes_in_memory(path, len(plan.masked), of_step, room, plan.table.get("delimiter")) <= room
     if path.stat().st_size * TIMES_OTHER_FORMATS > room:
         raise NotInStretchesError(path.name, memory)
     return True
+
+
+def _has_ontology(plan: Plan, columns: Sequence[str]) -> bool:
+    return any(plan.description(name).ontologies for name in columns)
 
 
 TIMES_OTHER_FORMATS = 10

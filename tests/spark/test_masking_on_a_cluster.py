@@ -160,6 +160,38 @@ def test_rows_that_came_together_in_cells_are_saved_where_they_belong(
     assert read_back(tmp_path / "there.parquet").equals(pl.read_parquet(tmp_path / "here.parquet"))
 
 
+def test_cells_of_all_types_meet_their_rows_again_beside_noise(spark: Any, tmp_path: Path) -> None:
+    days = [dt.date(2024, 1, 1 + n) for n in range(20)]
+    rng = np.random.default_rng(3)
+    given = pl.DataFrame(
+        {
+            "day": rng.choice(np.array(days, dtype=object), 300).tolist(),
+            "at": [dt.datetime(2024, 1, 1, n % 24, tzinfo=dt.UTC) for n in range(300)],
+            "cost": [Decimal(int(n)) / 100 for n in rng.integers(0, 900, 300)],
+            "small": pl.Series(rng.integers(0, 9, 300), dtype=pl.Int8),
+            "share": pl.Series(rng.random(300).round(2), dtype=pl.Float32),
+            "flag": rng.random(300) < 0.5,
+            "age": rng.integers(0, 90, 300),
+            "row": np.arange(300),
+        },
+        schema_overrides={"cost": pl.Decimal(10, 2), "day": pl.Date},
+    )
+    numeric = {name: {"kind": "numeric"} for name in ("cost", "small", "share", "age")}
+    plan = {
+        "columns": numeric | {"day": {"kind": "ordinal", "order": [str(day) for day in days]}},
+        "steps": [
+            {"method": "equi-width-swap", "columns": ["day", "cost", "small", "share"], "bins": 2},
+            {"method": "equi-width-swap", "columns": ["flag", "at"], "bins": 2},
+            {"method": "semantic-noise", "columns": ["age"], "noise_level": 0.2},
+        ],
+    }
+    frame = spark.read.parquet(str(in_files(given, tmp_path / "in")))
+    here, there = anonto.mask(given, plan, seed=SEED), anonto.mask(frame, plan, seed=SEED)
+    assert alike(there.evidence, here.evidence)
+    masked = pl.DataFrame(pl.from_arrow(there.table.toArrow())).sort("row")
+    assert masked.cast(dict(here.table.schema)).equals(here.table)
+
+
 def test_records_of_cells_never_come_to_the_driver(frame: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RecordIndex, "of", None)
     monkeypatch.setattr(spark_counts, "_merged_records", None)
@@ -312,6 +344,8 @@ def test_a_dataframe_without_files_is_written_down_first(spark: Any, tmp_path: P
     assert Path(kept.removeprefix("file:")).exists()
     del as_it_comes
     assert not Path(kept.removeprefix("file:")).exists()
+    table = anonto.mask(made, plan_for("rank-swap"), seed=SEED).table
+    assert table.count() == 50
 
 
 def test_a_column_that_does_not_number_the_rows_is_refused(frame: Any) -> None:

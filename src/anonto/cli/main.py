@@ -80,6 +80,7 @@ def options(
 def main() -> None:
     """Run the command line and leave with its exit code."""
     sys.unraisablehook = _say_unless_interrupted
+    signal.signal(signal.SIGTERM, _stop)
     code = run(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.exit(code)
@@ -123,6 +124,12 @@ def run(arguments: list[str]) -> int:
     if code == STOPPED:
         say_error("Stopped; nothing was left half-written.")
     return code
+
+
+def _stop(number: int, frame: object) -> None:
+    """End as after Ctrl-C when a system or a scheduler asks for it."""
+    del number, frame
+    raise KeyboardInterrupt
 
 
 def _what_is_misused(error: Any) -> str:

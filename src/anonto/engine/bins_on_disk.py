@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import MoreMemoryError
 from anonto.methods.bins import strata
 from anonto.methods.cells import facts_of_parts
 from anonto.methods.equi_width_swap import exchanged_rows
@@ -95,7 +94,7 @@ class BinsOnDisk:
         largest = int(np.bincount(file_of_cell, weights=rows_of_cell).max())
         if per_row * largest > self.room.of_step:
             what = f"bins of {largest:,} records"
-            raise MoreMemoryError(self.method.name, self.names, per_row * largest, self.room.memory, what)
+            raise self.room.too_small(self.method.name, self.names, per_row * largest, what)
         scattered = self._scattered(grid, file_of_cell)
         groups = _groups(self.firsts, most_rows)
         firsts = np.array([self.firsts[one] for one in groups[:-1]])
@@ -110,16 +109,17 @@ class BinsOnDisk:
         rows_of_cell = np.zeros(1 << CELL_BITS, np.int64)
         patterns = RecordCounter(len(self.names))
         for number in range(len(self.firsts) - 1):
-            columns, _ = self.codes_of(number)
-            rows_of_cell += np.bincount(_cells(grid, columns), minlength=rows_of_cell.size)
+            columns, rows = self.codes_of(number)
             patterns.add(CountedRecords.of([np.minimum(column, 0) for column in columns]))
+            cells = _cells(grid, _with_any_value(columns, rows)[0])
+            rows_of_cell += np.bincount(cells, minlength=rows_of_cell.size)
         strata(self._records(patterns.counted()), 2)
         return rows_of_cell
 
     def _scattered(self, grid: Grid, file_of_cell: Longs) -> _Scattered:
         scattered = _Scattered(self.folder, "bins", len(self.names))
         for number in range(len(self.firsts) - 1):
-            columns, rows = self.codes_of(number)
+            columns, rows = _with_any_value(*self.codes_of(number))
             scattered.add(file_of_cell[_cells(grid, columns)], rows, columns)
         return scattered
 
@@ -155,6 +155,12 @@ class BinsOnDisk:
         for file in files:
             file.finish()
         return files
+
+
+def _with_any_value(columns: Sequence[Codes], rows: Longs) -> tuple[Sequence[Codes], Longs]:
+    """Without the rows that take no part, as they are in no bin."""
+    there = np.logical_or.reduce([column >= 0 for column in columns])
+    return (columns, rows) if there.all() else ([column[there] for column in columns], rows[there])
 
 
 def _cells(grid: Grid, columns: Sequence[Codes]) -> Longs:

@@ -6,8 +6,12 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from anonto.errors import MemoryLimitError
+from anonto.errors import MemoryLimitError, MoreMemoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LEAST = 500_000_000
 """What the program with its libraries and a few stretches of rows need."""
@@ -72,6 +76,10 @@ class Room:
     def of_step(self) -> int:
         """Of what a method sees at once, and of what it makes of it."""
         return self.for_data * 3 // 4
+
+    def too_small(self, method: str, columns: Sequence[str], needed: int, what: str) -> MoreMemoryError:
+        """The refusal of a step that needs so many bytes; it tells the limit with which it would have them."""
+        return MoreMemoryError(method, columns, OF_PROGRAM + needed * 4 // 3, self.memory, what)
 
 
 MOST_ROWS, FEWEST_ROWS = 1 << 18, 1 << 6

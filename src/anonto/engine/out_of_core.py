@@ -19,7 +19,7 @@ from anonto.engine.ordering import MaskedTable
 from anonto.engine.released import BYTES_PER_MOVE, NumberColumn, StepTally
 from anonto.engine.spilling import Spilled
 from anonto.engine.two_pass import Surroundings, dropping, fit_step
-from anonto.errors import InternalError, MoreMemoryError
+from anonto.errors import InternalError
 from anonto.table.counted import Learner, recounted
 from anonto.table.record_counts import CountedRecords, RecordCounter
 from anonto.threads import in_threads, n_threads, slices
@@ -97,6 +97,7 @@ class OutOfCore:
             fit_records=fitting.records,
             scatter=self._bins_on_disk,
             fit_columns=fitting.columns,
+            require=fitting.require,
         )
         steps = [fit_step(number, step, given) for number, step in enumerate(self.steps)]
         return self._applied(steps, n_records)
@@ -136,7 +137,7 @@ class OutOfCore:
         if sum(needed.values()) > self.room.of_step:
             name = max(needed, key=needed.__getitem__)
             method = next((step.method.name for step in self.steps if name in step.columns), "masking")
-            raise MoreMemoryError(method, [name], needed[name], self.room.memory, "the distinct values so far")
+            raise self.room.too_small(method, [name], needed[name], "the distinct values so far")
 
     def _of_rows_that_stay(self, learnt: dict[str, LearntColumn]) -> tuple[dict[str, LearntColumn], int]:
         if self._dropping is None:
@@ -176,7 +177,7 @@ class OutOfCore:
                 counter.add(counted[number])
             needed = BYTES_PER_RECORD * counter.n_known
             if needed > self.room.of_step:
-                raise MoreMemoryError("Masking", names, needed, self.room.memory, "their distinct records")
+                raise self.room.too_small("Masking", names, needed, "their distinct records")
         return counter.counted()
 
     def _bins_on_disk(
@@ -254,9 +255,7 @@ class OutOfCore:
             n_moves = {name: one.moves.amounts.size for name, one in tally.columns.items() if one.moves is not None}
             needed = BYTES_PER_MOVE * sum(n_moves.values())
             if needed > self.room.of_step:
-                raise MoreMemoryError(
-                    "Masking", list(n_moves), needed, self.room.memory, "what becomes of their values"
-                )
+                raise self.room.too_small("Masking", list(n_moves), needed, "what becomes of their values")
 
     def _masked_group(
         self, group: range, steps: Sequence[FittedStep], before: list[list[Longs]]

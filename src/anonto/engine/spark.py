@@ -5,6 +5,7 @@ What Spark itself says of a failure may show cells, so it is told by its kind al
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
@@ -73,6 +74,7 @@ def opened_session(master: str | None, options: Mapping[str, str] | None = None)
         _require_answer(master)
     from pyspark.sql import SparkSession
 
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)  # It tells of Ctrl-C as of a fault, with all frames.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(APPLICATION).config("spark.ui.showConsoleProgress", "false")
     builder = builder if master is None else builder.master(master)

@@ -20,11 +20,11 @@ from anonto.engine.spark import jobs
 from anonto.engine.spark_masking import in_type, slim_column
 from anonto.engine.spark_rows import quoted
 from anonto.engine.spark_table import as_function, in_parts, n_parts_of
-from anonto.errors import InternalError, MoreMemoryError, TableChangedError
+from anonto.errors import InternalError, TableChangedError
 from anonto.methods.bins import strata
 from anonto.methods.cells import facts_of_parts
 from anonto.methods.equi_width_swap import exchanged_rows
-from anonto.methods.row_masking import moves_between
+from anonto.methods.flows import Moves
 from anonto.table.record_counts import CountedRecords, RecordCounter
 from anonto.table.records import Records
 from anonto.threads import stay_alone
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from anonto.engine.spark_masking import MaskedPiece, RowMasking
     from anonto.engine.spark_table import SparkTable
     from anonto.methods.cells import Grid
-    from anonto.methods.equi_width_swap import EquiWidthSwap
+    from anonto.methods.equi_width_swap import EquiWidthSwap, ExchangedRows
     from anonto.rng import RowOrder
     from anonto.table.attributes import Attribute
 
@@ -118,7 +118,7 @@ class ExchangingTask:
             becomes = {TO: to} | {_code(place): codes for place, codes in enumerate(done.released)}
             yield pa.RecordBatch.from_pydict({name: pa.array(cells) for name, cells in becomes.items()})
 
-    def exchanged(self, batches: Iterable[Any]) -> Iterator[tuple[Longs, list[Codes], Any]]:
+    def exchanged(self, batches: Iterable[Any]) -> Iterator[tuple[Longs, list[Codes], ExchangedRows]]:
         """For the rows of some whole cells where they go, their codes, and what became of them."""
         stay_alone()
         step = self.step
@@ -129,42 +129,46 @@ class ExchangingTask:
             yield rows.column(TO).to_numpy(), columns, done
 
 
-@dataclass(slots=True, eq=False)
 class CellsTally:
     """What became of the rows of some cells."""
 
-    n_columns: int
-    unchanged: int = 0
-    untouched: list[int] = field(default_factory=list)
-    facts: list[Mapping[str, Any]] = field(default_factory=list)
-    moves: list[ColumnTally] = field(default_factory=list)
-    patterns: RecordCounter = field(init=False)
-    """Which columns lack a value together, and how often."""
+    def __init__(self, n_columns: int) -> None:
+        self.unchanged = 0
+        self.untouched = [0] * n_columns
+        self.facts: list[Mapping[str, Any]] = []
+        self.patterns = RecordCounter(n_columns)
+        """Which columns lack a value together, and how often."""
+        self._pairs = [RecordCounter(2) for _ in range(n_columns)]
 
-    def __post_init__(self) -> None:
-        self.untouched = self.untouched or [0] * self.n_columns
-        self.moves = self.moves or [ColumnTally() for _ in range(self.n_columns)]
-        self.patterns = RecordCounter(self.n_columns)
-
-    def add(self, before: Sequence[Codes], done: Any) -> None:
+    def add(self, before: Sequence[Codes], done: ExchangedRows) -> None:
         """Take the rows of some cells."""
-        pairs = list(zip(before, done.released, strict=True))
-        self.unchanged += int(np.count_nonzero(np.logical_and.reduce([own == new for own, new in pairs])))
-        self._add(done.untouched, [ColumnTally(moves_between(own, new)) for own, new in pairs])
+        same = np.logical_and.reduce([own == new for own, new in zip(before, done.released, strict=True)])
+        self.unchanged += int(np.count_nonzero(same))
+        self.untouched = [sum(both) for both in zip(self.untouched, done.untouched, strict=True)]
         self.facts = [facts_of_parts([*self.facts, done.facts])]
         self.patterns.add(CountedRecords.of([np.minimum(own, 0) for own in before]))
+        for pairs, own, new in zip(self._pairs, before, done.released, strict=True):
+            there = own >= 0
+            pairs.add(CountedRecords.of([own[there], new[there]]))
 
     def join(self, other: CellsTally) -> None:
         """Take what another task tallied."""
         self.unchanged += other.unchanged
-        self._add(other.untouched, other.moves)
+        self.untouched = [sum(both) for both in zip(self.untouched, other.untouched, strict=True)]
         self.facts += other.facts
         self.patterns.add(other.patterns.counted())
+        for pairs, others in zip(self._pairs, other._pairs, strict=True):
+            pairs.add(others.counted())
 
-    def _add(self, untouched: Sequence[int], moves: Sequence[ColumnTally]) -> None:
-        self.untouched = [before + now for before, now in zip(self.untouched, untouched, strict=True)]
-        for own, new in zip(self.moves, moves, strict=True):
-            own.add(new)
+    @property
+    def n_moves(self) -> int:
+        """Of how many pairs of values one became the other, at least."""
+        return sum(pairs.n_known for pairs in self._pairs)
+
+    def moves(self) -> list[Moves]:
+        """For each column what became of its values."""
+        found = [pairs.counted() for pairs in self._pairs]
+        return [Moves(one.codes[:, 0].copy(), one.codes[:, 1].copy(), one.counts) for one in found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -317,7 +321,7 @@ class CellsOnCluster:
         with jobs(self.table.session, "Counting what becomes of the rows"), self.table.own_splits():
             frame = exchanging(self.table, self.masking, step, self.n_records, TallyingTask(step), "content binary")
             tally = CellsTally(len(self.names))
-            for row in frame.toLocalIterator():
+            for row in frame.collect():
                 tally.join(pickle.loads(bytes(row["content"])))  # noqa: S301 - our own tasks wrote it
                 self._require_few_moves(tally)
         patterns = tally.patterns.counted()
@@ -325,17 +329,19 @@ class CellsOnCluster:
         if int(patterns.counts.sum()) != self.n_records:
             raise TableChangedError
         self.untouched = tally.untouched
-        of_step = StepTally(unchanged_records=tally.unchanged, columns=dict(zip(self.names, tally.moves, strict=True)))
+        moved = {name: ColumnTally(moves) for name, moves in zip(self.names, tally.moves(), strict=True)}
+        self._require_few_moves(tally)
+        of_step = StepTally(unchanged_records=tally.unchanged, columns=moved)
         return CellMasker(self.attributes, step, of_step, facts_of_parts(tally.facts))
 
     def _records(self, codes: Codes, counts: Longs) -> Records:
         return Records(self.names, self.attributes, codes, counts)
 
     def _require_few_moves(self, tally: CellsTally) -> None:
-        needed = BYTES_PER_MOVE * sum(one.moves.amounts.size for one in tally.moves if one.moves is not None)
+        needed = BYTES_PER_MOVE * tally.n_moves
         if needed > self.room.of_step:
             what = "what becomes of their values"
-            raise MoreMemoryError(self.method.name, self.names, needed, self.room.memory, what)
+            raise self.room.too_small(self.method.name, self.names, needed, what)
 
 
 def exchanging(

@@ -164,6 +164,7 @@ class OnCluster:
             scatter=partial(self._cells, room=fitting.room),
             scatters_all=True,
             fit_columns=fitting.columns,
+            require=fitting.require,
         )
         steps = [fit_step(number, step, given) for number, step in enumerate(self.steps)]
         masking = replace(

@@ -65,9 +65,13 @@ class SparkTable:
         import polars as pl
         import pyarrow as pa
         from pyspark.sql.pandas.types import to_arrow_type
+        from pyspark.sql.types import TimestampType
+
+        def of_arrow(kind: Any) -> Any:
+            return pa.timestamp("us", tz="UTC") if isinstance(kind, TimestampType) else to_arrow_type(kind)
 
         schema = self.frame.schema
-        return {name: pl.Series(pa.array([], to_arrow_type(schema[name].dataType))).dtype for name in names}
+        return {name: pl.Series(pa.array([], of_arrow(schema[name].dataType))).dtype for name in names}
 
     def mapped(self, task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str], schema: Any) -> Any:
         """A DataFrame of what a task makes of the rows."""

@@ -29,7 +29,9 @@ from anonto.engine.released import NEW_NUMBER, ColumnTally, NumberColumn, OutCol
 from anonto.errors import InternalError, MoreMemoryError, TooWideRangeError
 from anonto.methods.cells import drawn_key
 from anonto.methods.equi_width_swap import EquiWidthSwap
+from anonto.methods.noise import NoiseParameters
 from anonto.methods.row_masking import moves_between
+from anonto.methods.taxonomy_exponential import TaxonomyExponential
 from anonto.rng import keyed_permutations
 from anonto.table.attributes import ExtendedAttribute, NumericAttribute
 from anonto.table.columns import MISSING
@@ -295,6 +297,8 @@ class Surroundings:
         lambda method, columns, rngs: [method.fit(one.attribute, rng) for one, rng in zip(columns, rngs, strict=True)]
     )
     """How a method for one column is fitted to several: one after the other, or at once."""
+    require: Callable[[Method, Sequence[str], int, str], None] = lambda *_: None
+    """Told how many bytes a method is going to take, and for what; may refuse."""
 
     def encoded(self, name: str) -> CountedColumn:
         """A column with the texts that mean missing as missing."""
@@ -451,6 +455,8 @@ def _fit_rows(number: int, method: RowMethod, prepared: Sequence[PreparedColumn]
         n_rows = given.learnt[names[0]].n_rows
         counted = CountedRecords(np.zeros((1, len(names)), dtype=np.int32), np.array([n_rows], dtype=np.int64))
     records = Records(names, tuple(one.attribute for one in prepared), counted.codes, counted.counts)
+    if isinstance(method, NoiseParameters | TaxonomyExponential):
+        given.require(method, names, method.bytes_to_fit(records), "all concepts that their values may become")
     masker = method.fit(records, given.seed.stream("fit", number))
     columns: list[OutColumn] = []
     for one, attribute in zip(prepared, masker.attributes, strict=True):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.errors import InternalError
 from anonto.methods import bin_kernels
 from anonto.methods.flows import Dealt, Flows, Moves, counted_pairs
 from anonto.methods.record_flows import RecordFlows
@@ -40,6 +41,16 @@ class DealtFlows(Flows):
     def permuted(self) -> Longs:
         """None."""
         return self.sizes[:0]
+
+    @property
+    def sources(self) -> Codes:
+        """None: rows are dealt out one by one."""
+        raise InternalError("Rows that are dealt out have no flows.")
+
+    @property
+    def amounts(self) -> Longs:
+        """None either."""
+        raise InternalError("Rows that are dealt out have no flows.")
 
     @property
     def moves(self) -> Moves:

@@ -56,9 +56,11 @@ Scale = Literal["semantic", "distance"]
 Round = Literal["up", "nearest"]
 Candidates = Literal["taxonomy", "observed", "leaves"]
 
-ROWS_AT_ONCE = 512
-"""Distance rows that are held at a time."""
+ROWS_AT_ONCE, DISTANCES_AT_ONCE = 512, 1 << 22
+"""Distance rows that are held at a time, and distances: fewer rows where these are long."""
 ROWS_OF_A_THREAD = 32
+BYTES_PER_DISTANCE = 32
+"""What a distance takes while candidates are put in order."""
 SMALL = 1 << 16
 """Up to this many concepts are numbered in half the space."""
 
@@ -80,6 +82,10 @@ class NoiseParameters:
         require_choice("distribution", self.distribution, ("normal", "laplace"))
         require_choice("round", self.round, ("up", "nearest"))
         require_choice("candidates", self.candidates, ("taxonomy", "observed", "leaves"))
+
+    def bytes_to_fit(self, records: Records) -> int:
+        """What the candidates of all values take."""
+        return bytes_of_levels(records, self.candidates, directed=True)
 
 
 MUST_BE = "a finite number, 0 or more, or a list of them: one for each column or one for each record"
@@ -233,7 +239,7 @@ def distance_levels(
     members = np.empty((rows.size, candidates.size), dtype=_numbers_below(candidates.size))
     n_levels = np.zeros(rows.size, dtype=np.int64)
     distances, bounds = [np.empty(0)], [np.empty((0, 4), dtype=np.int32)]
-    for block in slices(0, rows.size, ROWS_AT_ONCE):
+    for block in slices(0, rows.size, _rows_at_once(candidates.size)):
         ranks, found, n_levels[block] = _ranked(attribute, rows[block], candidates)
         own, n_own, inside = own_ranks[block], n_levels[block], members[block]
         offsets = np.concatenate([[0], np.cumsum(n_own + 1)])
@@ -257,12 +263,29 @@ def distance_levels(
     return DistanceLevels(offsets_of_all, np.concatenate(distances), np.concatenate(bounds), members)
 
 
+def bytes_of_levels(records: Records, candidates: Candidates, *, directed: bool) -> int:
+    """What the candidates of all values of each column take, and where noise is directed those of its partner."""
+    nominal = [one for one in records.attributes if isinstance(one, NominalAttribute)]
+    of_partner = max((one.counts.size for one in nominal), default=0) if directed and len(nominal) > 1 else 0
+    needed = 0
+    for one in nominal:
+        n_candidates = len(candidate_concepts(one, candidates))
+        of_member = np.dtype(_numbers_below(n_candidates)).itemsize
+        while_ranked = BYTES_PER_DISTANCE * _rows_at_once(n_candidates) * n_candidates
+        needed += while_ranked + (one.counts.size + of_partner) * n_candidates * of_member
+    return needed
+
+
 def distance_ranks(attribute: NominalAttribute, rows: Codes, columns: Codes) -> Numbers:
     """For each of some values the others in the order of their distance: equal numbers for equal distances."""
     out = np.empty((rows.size, columns.size), dtype=_numbers_below(columns.size))
-    for block in slices(0, rows.size, ROWS_AT_ONCE):
+    for block in slices(0, rows.size, _rows_at_once(columns.size)):
         out[block], _, _ = _ranked(attribute, rows[block], columns)
     return out
+
+
+def _rows_at_once(n_columns: int) -> int:
+    return min(ROWS_AT_ONCE, max(ROWS_OF_A_THREAD, DISTANCES_AT_ONCE // max(n_columns, 1)))
 
 
 def _numbers_below(n: int) -> type[np.integer]:

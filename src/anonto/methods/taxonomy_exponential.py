@@ -33,7 +33,7 @@ import numpy as np
 from anonto.errors import DependsOnDataError, NotAMetricError, ParameterError
 from anonto.methods import noise_kernels
 from anonto.methods.guarantee import Guarantee, Setting
-from anonto.methods.noise import DistanceLevels, distance_levels, require_concepts
+from anonto.methods.noise import DistanceLevels, bytes_of_levels, distance_levels, require_concepts
 from anonto.rng import row_words
 from anonto.table.attributes import NominalAttribute
 from anonto.table.new_cells import spelt_further
@@ -91,6 +91,10 @@ class TaxonomyExponential:
             sensitivity = 1.0 if self.metric else largest_distance(attribute)
             columns.append(DrawnColumn(name, attribute, sensitivity, _draws(attribute, sensitivity, self.epsilon)))
         return ExponentialMasker(tuple(columns), self.epsilon, self.metric)
+
+    def bytes_to_fit(self, records: Records) -> int:
+        """What the concepts that the values may become take."""
+        return bytes_of_levels(records, "taxonomy", directed=False)
 
     def _require_promise(self, name: str, attribute: NominalAttribute) -> None:
         if attribute.root == "lcs":

@@ -101,10 +101,11 @@ class NominalAttribute:
         times = np.bincount(a)
         rows = np.flatnonzero(times)
         ends = np.cumsum(times[rows])
-        order = np.argsort(a, kind="stable") if rows.size > ROWS_AT_ONCE else None
+        at_once = min(ROWS_AT_ONCE, max(1, DISTANCES_AT_ONCE // max(self.counts.size, 1)))
+        order = np.argsort(a, kind="stable") if rows.size > at_once else None
         place_of = np.zeros(times.size, dtype=np.int32)
-        for start in range(0, rows.size, ROWS_AT_ONCE):
-            some = rows[start : start + ROWS_AT_ONCE]
+        for start in range(0, rows.size, at_once):
+            some = rows[start : start + at_once]
             place_of[some] = np.arange(some.size)
             block = self.distances_from(some)
             first, last = (ends[start - 1] if start else 0), ends[start + some.size - 1]
@@ -322,6 +323,7 @@ class ExtendedAttribute:
 
 
 ROWS_AT_ONCE = 1024
+DISTANCES_AT_ONCE = 1 << 23
 CELLS_AT_ONCE = 1 << 17
 
 

@@ -52,16 +52,30 @@ def distance_matrix(
     ordered = None if columns is None else columns[column_places]
     chosen = _measure(taxonomy, measure, information_content, counts)
     pairs = chosen.pairs(taxonomy, rows[row_places], ordered)
-    by_column = [(column, pairs.of_columns(column)) for column in slices(0, n_columns, TILE)]
     out = np.empty((rows.size, n_columns), dtype=dtype)
 
-    def fill(row: slice) -> None:
-        for column, below in by_column[row.start // TILE if columns is None else 0 :]:
-            mirrored = columns is None and column.start > row.start
-            tile = chosen.function(below.of_rows(row))
-            kernels.put_in_place(tile, row_places[row], column_places[column], mirrored, out)
+    def put(row: slice, column: slice, below: Pairs) -> None:
+        mirrored = columns is None and column.start > row.start
+        tile = chosen.function(below.of_rows(row))
+        kernels.put_in_place(tile, row_places[row], column_places[column], mirrored, out)
 
-    in_threads(fill, slices(0, rows.size, TILE))
+    row_tiles, column_tiles = slices(0, rows.size, TILE), slices(0, n_columns, TILE)
+    if len(column_tiles) < len(row_tiles):
+        below_all = [pairs.of_columns(column) for column in column_tiles]
+
+        def fill_row(row: slice) -> None:
+            for column, below in zip(column_tiles, below_all, strict=True):
+                put(row, column, below)
+
+        in_threads(fill_row, row_tiles)
+        return out
+
+    def fill_column(column: slice) -> None:
+        below = pairs.of_columns(column)
+        for row in row_tiles if columns is not None else row_tiles[: column.start // TILE + 1]:
+            put(row, column, below)
+
+    in_threads(fill_column, column_tiles[::-1])
     return out
 
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 PLAN_MAY_BE_PUBLISHED = (
     "The plan is no secret: it has no seed, and with the release and the plan people can verify their own record.",
     "The attacks on a release include those of an intruder who knows its plan, so publishing it adds nothing to the "
-    "worst rate; but read its keys order and na first, which list values of the table.",
+    "worst rate; but read its keys order and na first, which list values of the table, and ontology, which may name a "
+    "folder of yours.",
     "The private record, with the seed, is never published.",
 )
 """What is said of the plan where it is taken away; the how-to about verifying a record says the same."""

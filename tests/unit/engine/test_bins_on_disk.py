@@ -108,6 +108,23 @@ def test_a_bin_that_does_not_fit_is_refused_on_disk_too(tmp_path: Path, on_disk:
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
 
 
+def test_rows_without_any_value_are_in_no_bin(tmp_path: Path, on_disk: list[int]) -> None:
+    """However many they are: no bin of the others is as large."""
+    there = np.random.default_rng(3).random(60_000) < 0.1
+    frame = pl.DataFrame({name: pl.Series(np.arange(60_000) % 97) for name in "abc"}).with_columns(
+        [pl.when(pl.Series(there)).then(name).alias(name) for name in "abc"]
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    chosen = plan(bins=30)
+    del chosen["columns"]["d"]
+    release = anonto.mask(frame, chosen, seed=SEED)
+    release.save(tmp_path / "at-once.parquet")
+    evidence = anonto.mask_file(tmp_path / "t.parquet", chosen, tmp_path / "out.parquet", seed=SEED, memory="500MB")
+    assert on_disk
+    assert evidence["steps"][0] == release.evidence["steps"][0]
+    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
+
+
 def test_pairs_of_values_that_do_not_fit_are_refused(tmp_path: Path, on_disk: list[int]) -> None:
     """The evidence knows what became of each value: among many values of wide bins almost anything."""
     rng = np.random.default_rng(0)

@@ -24,13 +24,13 @@ N_ROWS = 120_000
 START = """
 import sys
 import anonto.run
-from anonto.cli.main import run
+from anonto.cli.main import main
 from anonto.engine.memory import Room
 anonto.run.bytes_in_memory = lambda *_: 1 << 60
 Room.rows_at_once = lambda *_: 4000
 Room.of_table = property(lambda _: 400_000)
 {before}
-sys.exit(run(sys.argv[1:]))
+main()
 """
 NO_SPACE = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))"
 
@@ -81,14 +81,15 @@ def test_a_disk_that_is_full_leaves_nothing_behind(folder: Path, limit: int) -> 
     assert names(folder) == before
 
 
-def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
+@pytest.mark.parametrize("asked", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_the_end_that_a_scheduler_asks_for_leave_nothing_behind(asked: int, folder: Path) -> None:
     before = names(folder)
     process = started(folder)
     until = time.monotonic() + 60
     while not any(name.startswith(PREFIX) for name in names(folder)) and time.monotonic() < until:
         time.sleep(0.01)
     time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(asked)
     _, said = process.communicate(timeout=60)
     if process.returncode == 0:
         assert n_rows(output(folder)) == N_ROWS
@@ -213,3 +214,19 @@ def test_a_parquet_file_that_changes_while_it_is_masked_in_memory_is_refused(tmp
     pl.DataFrame({"code": ["x"] * n_rows, "stays": range(n_rows)}).write_parquet(path)
     with pytest.raises(ChangedFileError):
         encode(read.column_or_batches("code"))
+
+
+def test_what_a_killed_run_left_is_removed_by_one_that_fits_into_memory(folder: Path) -> None:
+    process = started(folder)
+    while process.poll() is None and not any(name.startswith(PREFIX) for name in names(folder)):
+        time.sleep(0.01)
+    time.sleep(0.2)
+    process.kill()
+    process.communicate()
+    left = [name for name in names(folder) if name.startswith(PREFIX)]
+    small = folder / "small.parquet"
+    pl.DataFrame({"a": ["x", "y"] * 100}).write_parquet(small)
+    plan = {"steps": [{"method": "random-swap", "columns": ["a"]}]}
+    anonto.mask_file(small, plan, folder / "small-out.parquet", seed=1 << 100)
+    assert left or process.returncode == 0
+    assert not [name for name in names(folder) if name.startswith(PREFIX)]

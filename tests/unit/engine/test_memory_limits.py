@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -26,9 +28,6 @@ from anonto.errors import FittedInBlocksWarning, ForeignRecordError, MoreMemoryE
 from anonto.plan import plan_of
 from anonto.table.csv_stretches import CsvStretches, text_size
 from anonto.table.stretches import FEWEST_ROWS, TIMES_HELD, ParquetStretches, bytes_in_memory, bytes_of_frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.AnontoWarning")
 
@@ -224,13 +223,76 @@ def test_bins_that_do_not_fit_with_all_others_are_exchanged_on_disk_with_the_sam
     on_disk = []
     masker = bins_on_disk.BinsOnDisk.masker
     monkeypatch.setattr(bins_on_disk.BinsOnDisk, "masker", lambda *given: on_disk.append(True) or masker(*given))
-    for room, is_on_disk in ((100 * BYTES_PER_RECORD + 4000 * 24, False), (97 * BYTES_PER_RECORD + 4000 * 23, True)):
+    for room, is_on_disk in (
+        (97 * BYTES_PER_RECORD + 4000 * (30 + 64), False),
+        (97 * BYTES_PER_RECORD + 4000 * 93, True),
+    ):
         of_step(room)
         on_disk.clear()
         evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED, force=True)
         assert bool(on_disk) == is_on_disk
         assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
         assert evidence["steps"][0] == at_once.evidence["steps"][0]
+
+
+@pytest.mark.parametrize(
+    ("step", "what"),
+    [
+        ({"method": "semantic-noise", "noise_level": 0.2}, "concepts that their values may become"),
+        ({"method": "taxonomy-exponential", "epsilon": 2.0}, "concepts that their values may become"),
+        ({"method": "microaggregate", "k": 3}, "the distances of their values"),
+    ],
+)
+def test_what_an_ontology_takes_is_kept_within_the_limit_however_few_rows_there_are(
+    step: dict[str, Any], what: str, tmp_path: Path
+) -> None:
+    codes = [code for code in anonto.read_ontology("icd10cm").ids if len(code) > 4][::20]
+    source = parquet(pl.DataFrame({"a": codes}), tmp_path / "t.parquet")
+    plan = {"columns": {"a": {"ontology": "icd10cm"}}, "steps": [{**step, "columns": ["a"]}]}
+    said = refused(tmp_path, source, plan, MoreMemoryError)
+    assert what in said
+    found = re.search(r"needs about (\d+\.\d) GB in all", said)
+    assert found is not None
+    assert float(found[1]) > 0.5
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from /proc")
+@pytest.mark.parametrize("n_values", [40, 3000])
+def test_equi_width_swapping_takes_no_more_memory_than_is_checked(n_values: int) -> None:
+    """In a process of its own, as compiled code allocates what Python does not see."""
+    code = f"""
+import numpy as np
+from anonto.engine.fitting import BYTES_PER_RECORD, BYTES_PER_ROW
+from anonto.engine.released import BYTES_PER_MOVE
+from anonto.methods.equi_width_swap import EquiWidthSwap
+from anonto.table.attributes import NumericAttribute
+from anonto.table.records import Records
+
+def taken(name):
+    return int(next(line for line in open("/proc/self/status") if line.startswith(name)).split()[1]) * 1024
+
+def records(n):
+    codes = np.stack([np.repeat(np.arange({n_values}), 10), np.tile(np.arange(10), {n_values})], axis=1)
+    counts = np.full(codes.shape[0], n // codes.shape[0])
+    attributes = [
+        NumericAttribute(np.arange(size, dtype=float), np.full(size, counts.sum() // size)) for size in ({n_values}, 10)
+    ]
+    return Records(("a", "b"), tuple(attributes), codes.astype(np.int32), counts)
+
+def fit(one):
+    done = EquiWidthSwap(bins=2).fit(one, np.random.default_rng(1))
+    return [done.moves(one, column) for column in range(2)]
+
+fit(records({n_values} * 10))
+one = records(6_000_000)
+before = taken("VmRSS")
+kept = fit(one)
+n_moves = sum(min(one.n_rows, each.counts.size ** 2) for each in one.attributes)
+allowed = BYTES_PER_ROW["equi-width-swap"] * one.n_rows + BYTES_PER_RECORD * one.counts.size + BYTES_PER_MOVE * n_moves
+print((taken("VmHWM") - before) / allowed)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 1.0
 
 
 def test_a_bin_that_cannot_fit_is_refused(tmp_path: Path, too_large: TooLarge, of_step: Steps) -> None:

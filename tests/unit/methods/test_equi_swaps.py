@@ -349,9 +349,10 @@ def test_records_move_as_a_whole_and_occur_as_often_as_before(name, parameters, 
         leaving[source] += n
         arriving[target] += n
     assert leaving == arriving == Counter(dict(enumerate(records.counts.tolist())))
-    flows = fitted.flows
-    keys = flows.sources.astype(np.int64) * max(records.counts.size, 1) + flows.targets
+    moves = fitted.flows.moves
+    keys = moves.sources.astype(np.int64) * max(records.counts.size, 1) + moves.targets
     assert (np.diff(keys) > 0).all()
+    assert moves.n_cells == len(rows)
     assert sum(records.counts) == len(rows)
 
 
