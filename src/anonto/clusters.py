@@ -23,6 +23,7 @@ from anonto.engine.spark_collect import collected
 from anonto.engine.spark_files import Read, Storage, local_path, own_prefix, what_is_read, write_parquet
 from anonto.engine.spark_profile import profile_on_cluster
 from anonto.engine.spark_rows import has_row_numbers, quoted
+from anonto.engine.spark_run import driver_memory
 from anonto.engine.spark_table import SparkTable, put_parts_in_order, write_shuffled
 from anonto.errors import (
     DuplicateColumnError,
@@ -33,6 +34,7 @@ from anonto.errors import (
     OrderNotKeptError,
     PrivatePlaceError,
     RowIdError,
+    TooLargeToAssessError,
 )
 from anonto.ontology.source import file_sha256
 from anonto.release import Outcome, write_record
@@ -53,6 +55,10 @@ if TYPE_CHECKING:
 
 LARGEST_HASHED = 1 << 34
 """Files of this machine with more bytes are told by their name alone in the private record."""
+
+
+BYTES_PER_CELL = 40
+"""About what a cell takes on this machine while a table is brought together and compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +123,11 @@ def to_compare(table: Any, plan: Plan) -> pl.DataFrame:
     present = [name for name in table.columns if name in named]
     identifiers = [name for name in present if plan.description(name).role == "identifier"]
     source = taken(table, None)
-    found = collected(source.table, [name for name in present if name not in identifiers])
+    looked_at = [name for name in present if name not in identifiers]
+    needed, allowed = BYTES_PER_CELL * source.table.n_stored * len(looked_at), driver_memory()
+    if needed > allowed:
+        raise TooLargeToAssessError(source.table.n_stored, len(looked_at), needed, allowed)
+    found = collected(source.table, looked_at)
     return found.with_columns(pl.lit(None, pl.String).alias(name) for name in identifiers)
 
 

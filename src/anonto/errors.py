@@ -1143,6 +1143,17 @@ class MoreMemoryError(InputError):
         )
 
 
+class TooLargeToAssessError(InputError):
+    """A table on a cluster whose cells do not fit on the machine that attacks them."""
+
+    def __init__(self, n_records: int, n_columns: int, needed: int, allowed: int) -> None:
+        super().__init__(
+            f"Assessing {n_records:,} records of {counted(n_columns, 'column')} needs about {needed / 1e9:.1f} GB on "
+            f"the machine of the driver, which may take {allowed / 1e9:.1f} GB; assess a release of fewer records, or "
+            "start Spark from a larger machine."
+        )
+
+
 class NotInStretchesError(InputError):
     """A table that does not fit into memory, in a format that is read or written as a whole."""
 

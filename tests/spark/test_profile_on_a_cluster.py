@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import anonto
+from anonto import clusters
 from anonto.clusters import profile_frame
-from anonto.errors import MissingColumnError, ShuffledRowsError, UncheckedRowsError
+from anonto.errors import MissingColumnError, ShuffledRowsError, TooLargeToAssessError, UncheckedRowsError
 from anonto.plan import plan_of
 from anonto.stats.profile import profile
 
@@ -75,6 +76,10 @@ def test_an_assessment_finds_what_it_finds_on_one_machine(spark: Any, tmp_path: 
     assert there == here
     with pytest.raises(ShuffledRowsError):
         anonto.assess(original, masked, plan)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clusters, "driver_memory", lambda: 1000)
+        with pytest.raises(TooLargeToAssessError, match="of 4 columns needs about"):
+            anonto.assess(original, masked, plan, private=record)
     del plan["columns"]["ward"]
     with pytest.raises(UncheckedRowsError):
         anonto.assess(original, masked, plan)

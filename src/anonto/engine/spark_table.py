@@ -39,6 +39,8 @@ class SparkTable:
     """How much of a file a task gets."""
     stamp: tuple[tuple[int, int], ...]
     """How long the files are, and when they were written."""
+    n_stored: int
+    """How many rows the files have; some may be left out."""
 
     @classmethod
     def of(cls, frame: Any) -> SparkTable:
@@ -53,7 +55,7 @@ class SparkTable:
         n_rows = sum(map(sum, groups))
         n_bytes = sum(length for length, _ in stamp)
         per_task = n_bytes // max(1, -(-n_rows // ROWS_OF_A_TASK))
-        return cls(frame, row_groups, max(SMALLEST_SPLIT, min(LARGEST_SPLIT, per_task)), stamp)
+        return cls(frame, row_groups, max(SMALLEST_SPLIT, min(LARGEST_SPLIT, per_task)), stamp, n_rows)
 
     @property
     def session(self) -> Any:
