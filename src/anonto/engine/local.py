@@ -27,14 +27,22 @@ DRAWN_AT_ONCE = 1 << 17
 
 
 def apply_in_chunks(
-    flows: Flows, permutations: KeyedPermutations, codes: NDArray[np.int32], chunk: int = CHUNK
+    flows: Flows,
+    permutations: KeyedPermutations,
+    codes: NDArray[np.int32],
+    chunk: int = CHUNK,
+    *,
+    in_place: bool = False,
 ) -> NDArray[np.int32]:
-    """The masked codes of all records; at once where what stands before each chunk would take more than they do."""
+    """The masked codes of all records; at once where what stands before each chunk would take more than they do.
+
+    Where the codes are not needed any more, they may be written over.
+    """
     if flows.sizes.size * -(-codes.size // chunk) > 2 * max(codes.size, chunk):
         return flows.dealt(permutations).apply(codes, np.zeros(flows.sizes.size, dtype=np.int64))
     parts = slices(0, codes.size, chunk)
     counts = np.zeros((len(parts) + 1, flows.sizes.size), dtype=np.int64)
-    out = np.empty_like(codes)
+    out = codes if in_place else np.empty_like(codes)
 
     def count(part: slice) -> None:
         counts[part.start // chunk + 1] = flows.records_of(codes[part])

@@ -182,7 +182,7 @@ def exchange_in_cells(
     identities_of: LongWords,
     key: np.uint64,
     cycle: bool,
-    taken: Ints,
+    taken: Ints | Shorts,
     alone: Ints,
 ) -> None:
     """Random pairs of rows of the cells first … last − 1 exchange their records, in an order of their own each.

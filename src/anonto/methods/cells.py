@@ -81,7 +81,8 @@ def exchanged_in_cells(
     members, offsets = bin_kernels.rows_by_bin(numbers, records.counts, n_numbers)
     bins = Bins(members, offsets)
     in_none = np.flatnonzero(numbers == 0)
-    taken = np.empty(records.n_rows, dtype=np.int32)
+    is_short = records.counts.size <= 1 << 16
+    taken = np.empty(records.n_rows, np.uint16) if is_short else np.empty(records.n_rows, np.int32)
     begins = bin_kernels.first_rows(members, records.counts.size)
     taken[members.size :] = np.repeat(in_none, records.counts[in_none])
     begins[in_none] = members.size + np.cumsum(records.counts[in_none]) - records.counts[in_none]

@@ -12,10 +12,12 @@ import numpy as np
 
 from anonto.errors import InternalError
 from anonto.methods import bin_kernels
-from anonto.methods.flows import Dealt, Flows, Moves, counted_pairs
+from anonto.methods.flows import FEW_PAIRS, Dealt, Flows, Moves, counted_in_a_table, counted_pairs
 from anonto.methods.record_flows import RecordFlows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from anonto.rng import KeyedPermutations
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
+
+
+ROWS_AT_ONCE = 1 << 20
+"""Rows whose values are listed before they are counted; a record is never cut."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,10 +88,28 @@ class DealtRecordFlows(RecordFlows):
     def moves(self, records: Records, column: int) -> Moves:
         """What became of the cells of one column."""
         own, n_values = np.ascontiguousarray(records.codes[:, column]), records.attributes[column].counts.size
-        after = bin_kernels.values_taken(own, records.counts, self.dealt.begins, self.dealt.targets)
-        return _counted(np.repeat(own, records.counts), after, n_values)
+        n_rows = records.n_rows
+        if n_values**2 > max(FEW_PAIRS, 2 * n_rows):
+            after = bin_kernels.values_taken(own, records.counts, self.dealt.begins, self.dealt.targets)
+            return _counted(np.repeat(own, records.counts), after, n_values)
+        return _moves(*counted_in_a_table(self._pairs(own, records.counts), n_values, n_values**2, n_rows), n_values)
+
+    def _pairs(self, own: Codes, counts: Longs) -> Iterator[tuple[Codes, Codes]]:
+        """What the rows of some records after the other had and took, so that they are never held of all."""
+        ends = np.cumsum(counts)
+        first = 0
+        while first < counts.size:
+            before = int(ends[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, before + ROWS_AT_ONCE, side="right")))
+            begins = self.dealt.begins[first:last]
+            taken = bin_kernels.values_taken(own, counts[first:last], begins, self.dealt.targets)
+            yield np.repeat(own[first:last], counts[first:last]), taken
+            first = last
 
 
 def _counted(before: Codes, after: Codes, n_values: int) -> Moves:
-    keys, amounts = counted_pairs(before, after, n_values)
+    return _moves(*counted_pairs(before, after, n_values), n_values)
+
+
+def _moves(keys: Longs, amounts: Longs, n_values: int) -> Moves:
     return Moves((keys // max(n_values, 1)).astype(np.int32), (keys % max(n_values, 1)).astype(np.int32), amounts)
