@@ -190,7 +190,7 @@ class TallyingTask:
 
 
 def whole_cells(batches: Iterable[Any], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[Any]:
-    """Rows that come cell by cell, some whole cells at a time: a batch more than so many, or than twice a larger cell."""
+    """Rows that come cell by cell, some whole cells at a time: a batch more than so many, or twice a larger cell."""
     import pyarrow as pa
 
     waiting: list[Any] = []
