@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from anonto.errors import (
     ForeignReleaseError,
     MissingColumnError,
     MissingFileError,
+    NotForClustersError,
     ParameterError,
     PrivateRecordError,
     ReleaseShapeError,
@@ -26,7 +27,7 @@ from anonto.errors import (
 from anonto.methods.guarantee import Setting
 from anonto.methods.random_swap import RandomSwap
 from anonto.plan import plan_of
-from anonto.report.pictures import pictures_of
+from anonto.report.pictures import CountedCells, pictures_of
 from anonto.risk.alignment import SHUFFLED, seems_shuffled, shows_order
 from anonto.risk.attribute_inference import attribute_inference
 from anonto.risk.classes import real_k, uniqueness
@@ -45,9 +46,9 @@ from anonto.rng import Seed, row_order
 from anonto.run import mask
 from anonto.table.beside import written_beside
 from anonto.table.columns import encode
-from anonto.table.comparison import compared_column
-from anonto.table.door import Door, is_spark_frame
-from anonto.table.prepare import encode_described, opener, records_to_drop
+from anonto.table.comparison import Amounts, compared_column
+from anonto.table.door import Door, gathered, is_spark_frame
+from anonto.table.prepare import described, encode_described, opener, records_to_drop
 from anonto.table.reading import read_table
 from anonto.table.series import as_text_series
 from anonto.utility.columns import column_losses
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 PERSONS_LINKED = 20_000
 PERSONS_INFERRED = 1_000
 PERSONS_COMPOSED = 5_000
+PERSONS_DRAWN = 100_000
 """Of larger tables as many persons, chosen at random, are attacked."""
 
 
@@ -180,13 +182,22 @@ def assess(
     chosen = _plan_of_release(plan, record)
     if is_spark_frame(masked) and private is None and not same_order:
         _require_a_witness(chosen)
-    original, masked = (_from_cluster(one, chosen) for one in (original, masked))
-    columns, facts, side = _compared(original, masked, chosen, record, same_order=same_order)
-    n_records = next(iter(columns.values())).original.size if columns else 0
+    rng = np.random.default_rng(seed)
+    counted = None
+    if _is_too_large_for_here(original, masked, chosen):
+        if second is not None:
+            raise NotForClustersError("second")
+        columns, facts, side, counted = _compared_from_counts(
+            original, masked, chosen, record, rng, same_order=same_order
+        )
+    else:
+        original, masked = (_from_cluster(one, chosen) for one in (original, masked))
+        columns, facts, side = _compared(original, masked, chosen, record, same_order=same_order)
+    n_records = next(iter(columns.values())).n_rows if columns else 0
     if predict is not None and predict not in columns:
         raise MissingColumnError(predict, list(columns))
-    rng = np.random.default_rng(seed)
-    risk = tuple(_risk(chosen, columns, side, rng))
+    pairs = columns if counted is None else counted.pairs
+    risk = tuple(_risk(chosen, columns, pairs, side, rng))
     if second is None and second_private is not None:
         raise ParameterError("second", "given where its private record is", None)
     if second is not None:
@@ -195,9 +206,9 @@ def assess(
         other = _from_cluster(second[0], plan_of_other)
         _, _, other_side = _compared(original, other, plan_of_other, record_of_other, same_order=same_order)
         risk += tuple(_composed((chosen, side), (plan_of_other, other_side), rng))
-    utility = _utility(columns, chosen, predict, rng)
+    utility = _utility(columns, pairs, chosen, predict, rng)
     known = max(scenarios(chosen, columns), key=len, default=())
-    pictures = pictures_of(columns, [step.columns for step in chosen.steps], known)
+    pictures = pictures_of(columns, [step.columns for step in chosen.steps], known, counted)
     seeds = [one.seed for one in (record, _record_of(second_private)) if one is not None]
     findings = findings_of(
         chosen.steps,
@@ -216,7 +227,8 @@ def measured(original: Any, masked: Any, plan: Plan) -> Assessment:
     columns, _, side = _compared(original, masked, plan, None, same_order=True)
     n_records = next(iter(columns.values())).original.size if columns else 0
     rng = np.random.default_rng(0)
-    return Assessment(tuple(_risk(plan, columns, side, rng)), _utility(columns, plan, None, rng), n_records)
+    risk = tuple(_risk(plan, columns, columns, side, rng))
+    return Assessment(risk, _utility(columns, columns, plan, None, rng), n_records)
 
 
 def _not_at_random(plan: Plan) -> list[str]:
@@ -227,14 +239,27 @@ def _not_at_random(plan: Plan) -> list[str]:
 # ------------------------------------------------------------------------------------------------ attacks
 
 
-def _risk(plan: Plan, columns: Mapping[str, ComparedColumn], side: Side, rng: np.random.Generator) -> list[Risk]:
+def _risk(
+    plan: Plan,
+    columns: Mapping[str, ComparedColumn],
+    pairs: Mapping[str, ComparedColumn],
+    side: Side,
+    rng: np.random.Generator,
+) -> list[Risk]:
+    """What all attacks find.
+
+    Args:
+        plan: That of the release.
+        columns: Of both tables.
+        pairs: For each masked column its cells before and after.
+        side: What attacks that know the method see.
+        rng: For the choice of persons.
+    """
     found: list[Risk] = []
     laws = _laws(plan, columns)
     for names in scenarios(plan, columns):
         known = [columns[name] for name in names]
-        n = known[0].original.size
-        linked = None if n <= PERSONS_LINKED else np.sort(rng.choice(n, PERSONS_LINKED, replace=False))
-        fewer = None if n <= PERSONS_INFERRED else np.sort(rng.choice(n, PERSONS_INFERRED, replace=False))
+        linked, fewer = (_some_persons(known[0], most, rng) for most in (PERSONS_LINKED, PERSONS_INFERRED))
         secrets = [one for one in columns.values() if one.description.role == "confidential" and one.name not in names]
         found += [
             distance_linkage(known, linked),
@@ -250,8 +275,15 @@ def _risk(plan: Plan, columns: Mapping[str, ComparedColumn], side: Side, rng: np
         found += [attribute_inference(known, secret, fewer) for secret in secrets]
     for name in plan.masked:
         if name in columns:
-            found += interval_disclosure(columns[name])
+            found += interval_disclosure(pairs[name])
     return found
+
+
+def _some_persons(column: ComparedColumn, most: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
+    """Persons to be attacked; None for all rows."""
+    if column.n_persons > most:
+        return np.sort(rng.choice(column.n_persons, most, replace=False))
+    return None if column.amounts is None else np.arange(column.n_persons)
 
 
 def _laws(plan: Plan, columns: Mapping[str, ComparedColumn]) -> list[KnownLaw]:
@@ -284,10 +316,14 @@ def scenarios(plan: Plan, columns: Mapping[str, ComparedColumn]) -> list[tuple[s
 
 
 def _utility(
-    columns: Mapping[str, ComparedColumn], plan: Plan, predict: str | None, rng: np.random.Generator
+    columns: Mapping[str, ComparedColumn],
+    of_cells: Mapping[str, ComparedColumn],
+    plan: Plan,
+    predict: str | None,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
     described = list(columns.values())
-    losses = {name: column_losses(columns[name]) for name in plan.masked if name in columns}
+    losses = {name: column_losses(of_cells[name]) for name in plan.masked if name in columns}
     rmses = [one["rmse"] for one in losses.values()]
     table: dict[str, Any] = {"mean_rmse": float(np.mean(rmses)) if rmses else 0.0}
     if described and described[0].original.size:
@@ -323,6 +359,7 @@ def _compared(
     series = {name: (before.series(name).gather(rows), after.series(name)) for name in expected}
     as_is = [name for name in expected if name not in plan.masked]
     evidence = None
+    n_before, n_after = len(before), len(after)
     if record is not None:
         order, evidence = _order_of(original, plan, record.seed, {name: series[name][1] for name in expected})
         series = {name: (one, other if order is None else other.gather(order)) for name, (one, other) in series.items()}
@@ -330,41 +367,142 @@ def _compared(
     in_order = record is not None or same_order or shows_order([series[name][0] for name in as_is])
     if not in_order and isinstance(masked, str | os.PathLike):
         raise UncheckedRowsError
+    tables = _Tables(series, identifiers, rows, n_before, n_after, in_order=in_order, evidence=evidence)
+    return _described(tables, plan)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Tables:
+    """Two tables side by side."""
+
+    series: Mapping[str, tuple[pl.Series, pl.Series]]
+    """For each column its cells before and after."""
+    identifiers: Sequence[str]
+    rows: NDArray[np.int64]
+    """Which row of the original each row was."""
+    n_before: int
+    n_after: int
+    in_order: bool = field(kw_only=True)
+    evidence: Mapping[str, Any] | None = field(kw_only=True)
+    """Of the release made anew, if it was."""
+    amounts: Amounts | None = None
+    """What the rows stand for, where they do not stand for themselves."""
+
+
+def _described(tables: _Tables, plan: Plan) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side]:
+    """Both tables in one space; and what a report says."""
+    series, amounts, evidence = tables.series, tables.amounts, tables.evidence
+    of_original = None if amounts is None else amounts.original
+    as_is = [name for name in series if name not in plan.masked]
     open_once = opener(plan.folder)
     looked_at = [
         name
-        for name in expected
+        for name in series
         if name in plan.masked or (name in plan.columns and _has_values(series[name][0], plan.description(name).na))
     ]
     columns = {
-        name: compared_column(name, *series[name], plan.description(name), open_once)
+        name: compared_column(name, *series[name], plan.description(name), open_once, amounts)
         for name in looked_at
         if plan.description(name).role != "other" or name in plan.masked
     }
     unmatched = {name: _n_unmatched(columns[name], series[name][0]) for name in plan.masked}
     facts = {
-        "records": len(after),
-        "dropped_records": len(before) - len(after),
-        "dropped_columns": identifiers,
+        "records": tables.n_after,
+        "dropped_records": tables.n_before - tables.n_after,
+        "dropped_columns": list(tables.identifiers),
         "released_as_is": as_is,
         "made_anew": evidence is not None,
-        "rows_in_order": in_order,
+        "rows_in_order": tables.in_order,
         "stayed_without_a_concept": {
             name: unmatched[name]
             for step in plan.steps
             if not getattr(step.method, "moves_missing", False)
             for name in step.columns
         },
-        "guarantees": _guarantees(plan, unmatched, n_records=len(after))
+        "guarantees": _guarantees(plan, unmatched, n_records=tables.n_after)
         if evidence is None
         else [step["guarantee"] for step in evidence["steps"]],
     }
     steps = [
-        seen_step(step.method, step.columns, series, plan.description, open_once)
+        seen_step(step.method, step.columns, series, plan.description, open_once, of_original)
         for step in plan.steps
-        if is_swap(step.method) and rows.size
+        if is_swap(step.method) and tables.n_after
     ]
-    return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, rows)
+    return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, tables.rows)
+
+
+def _is_too_large_for_here(original: Any, masked: Any, plan: Plan) -> bool:
+    """Whether two tables are on a cluster and cannot be brought together on this machine."""
+    if not (is_spark_frame(original) and is_spark_frame(masked)):
+        return False
+    from anonto.clusters import fit_here
+
+    return not fit_here([original, masked], plan)
+
+
+def _compared_from_counts(
+    original: Any, masked: Any, plan: Plan, record: _Record | None, rng: np.random.Generator, *, same_order: bool
+) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side, CountedCells]:
+    """Both tables in one space, from what a cluster counts: distinct records, pairs of cells, and some persons."""
+    from anonto.clusters import counted_on_cluster
+
+    open_once = opener(plan.folder)
+
+    def numbered(name: str, before: pl.Series, after: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        column = compared_column(name, before, after, plan.description(name), open_once)
+        return column.original, column.masked
+
+    found = counted_on_cluster(
+        original,
+        masked,
+        plan,
+        seed=None if record is None else record.seed,
+        n_persons=PERSONS_DRAWN,
+        rng=rng,
+        numbered=numbered,
+    )
+    cells = {name: (_as_enumeration(before), _as_enumeration(after)) for name, (before, after) in found.cells.items()}
+    (originals, of_originals), (released, of_released) = found.originals, found.released
+    n_persons, places = found.persons[0].shape[0], (of_originals.size, of_released.size)
+    first = np.zeros(max(places, default=0), dtype=np.int64)
+    # Where a record of one table stands in the other, it repeats the first record of that.
+    before = np.concatenate([found.persons[0], originals, originals[first[: places[1]]]])
+    after = np.concatenate([found.persons[1], released[first[: places[0]]], released])
+    amounts = Amounts(
+        np.concatenate([np.zeros(n_persons, np.int64), of_originals, np.zeros(places[1], np.int64)]),
+        np.concatenate([np.zeros(n_persons + places[0], np.int64), of_released]),
+        n_persons,
+    )
+    series = {
+        name: (
+            gathered(cells[name][0], np.ascontiguousarray(before[:, place])),
+            gathered(cells[name][1], np.ascontiguousarray(after[:, place])),
+        )
+        for place, name in enumerate(found.names)
+    }
+    as_is = [name for name in found.names if name not in plan.masked]
+    in_order = record is not None or same_order or shows_order([series[name][0] for name in as_is], amounts.original)
+    tables = _Tables(
+        series,
+        found.identifiers,
+        np.arange(before.shape[0]),
+        found.n_before,
+        found.n_records,
+        in_order=in_order,
+        evidence=found.evidence,
+        amounts=amounts,
+    )
+    columns, facts, side = _described(tables, plan)
+    pairs = {}
+    for name, (one, other, times) in found.pairs.items():
+        both = gathered(cells[name][0], one), gathered(cells[name][1], other)
+        pairs[name] = compared_column(name, *both, plan.description(name), open_once, Amounts(times, times, 0))
+    return columns, facts, side, CountedCells(pairs, found.unchanged)
+
+
+def _as_enumeration(cells: pl.Series) -> pl.Series:
+    """Distinct texts, so that each takes little where it is repeated."""
+    return cells.cast(pl.Enum(cells)) if cells.dtype == pl.String else cells
 
 
 def _guarantees(plan: Plan, unmatched: Mapping[str, int], *, n_records: int) -> list[dict[str, Any]]:
@@ -388,8 +526,8 @@ def _n_unmatched(column: ComparedColumn, original: pl.Series) -> int:
     description = column.description
     if description.unmatched != "keep" or not description.ontologies:
         return 0
-    missing = encode_described(column.name, original, description).n_missing
-    return int(np.count_nonzero(column.original < 0)) - missing
+    cells = described(column.name, replace(encode(original), amounts=column.of_original), description)
+    return int(column.counts("original")[-1]) - cells.n_missing
 
 
 def _from_cluster(table: Any, plan: Plan) -> Any:

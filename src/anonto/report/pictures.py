@@ -5,13 +5,14 @@ Everything is counted once while the two tables are at hand; afterwards no cell 
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonto.report.levels import levels_between
 from anonto.table.attributes import NominalAttribute
+from anonto.table.records import counted as counted_rows
 from anonto.table.records import distinct_rows
 from anonto.utility.score import lost_at_random
 
@@ -31,7 +32,10 @@ CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def pictures_of(
-    columns: Mapping[str, ComparedColumn], steps: Sequence[Sequence[str]], known: Sequence[str]
+    columns: Mapping[str, ComparedColumn],
+    steps: Sequence[Sequence[str]],
+    known: Sequence[str],
+    counted: CountedCells | None = None,
 ) -> dict[str, Any]:
     """Everything that is drawn of two tables.
 
@@ -39,15 +43,28 @@ def pictures_of(
         columns: The columns of both tables.
         steps: The columns that each step masks.
         known: Those by which records are put into classes: what an intruder may know.
+        counted: What rows tell where they are not at hand.
     """
     classes = [columns[name] for name in known]
+    unchanged = [_unchanged_records([columns[name] for name in step]) for step in steps] if counted is None else None
+    cells = columns if counted is None else counted.pairs
     return {
-        "columns": {name: _column(columns[name]) for step in steps for name in step},
-        "unchanged_records": [_unchanged_records([columns[name] for name in step]) for step in steps],
+        "columns": {name: _column(cells[name]) for step in steps for name in step},
+        "unchanged_records": unchanged if counted is None else list(counted.unchanged),
         "classes": {"columns": list(known), **_classes(classes)} if classes else None,
         "ontologies": _ontologies(columns),
         "at_random": asdict(lost_at_random(columns, [name for step in steps for name in step])),
     }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CountedCells:
+    """What was counted on the rows of two tables."""
+
+    pairs: Mapping[str, ComparedColumn]
+    """For each masked column the pairs of a cell before and after."""
+    unchanged: tuple[int, ...]
+    """For each step the records that it left as they were."""
 
 
 def _unchanged_records(columns: Sequence[ComparedColumn]) -> int:
@@ -71,21 +88,31 @@ def moved_bin(place: int, n_bins: int = MOVED_BINS) -> str:
 
 
 def _column(column: ComparedColumn) -> dict[str, Any]:
-    before, after = (
-        np.bincount(codes[codes >= 0], minlength=column.n_values) for codes in (column.original, column.masked)
-    )
+    before, after = column.counts("original"), column.counts("masked")
     moved = column.original != column.masked
+    had_value, amounts = moved & (column.original >= 0), column.of_masked
     distances = _distances(column, column.original[moved], column.masked[moved])
     # A bin has its upper end: a cell that moved by 0.05 exactly is in the first.
     bins = np.clip(np.ceil(distances * MOVED_BINS - 1e-9).astype(np.int64) - 1, 0, MOVED_BINS - 1)
+    of_moved = None if amounts is None else amounts[moved]
     return {
-        "changed": int(np.count_nonzero(moved & (column.original >= 0))),
-        "missing": {"before": _n_missing(column.original), "after": _n_missing(column.masked)},
-        "moved": np.bincount(bins, minlength=MOVED_BINS).tolist(),
-        "median_moved": float(np.median(distances)) if distances.size else 0.0,
-        "same_frequencies": bool(np.array_equal(before, after)),
-        "levels": levels_between(column.attribute, before, after),
+        "changed": int(np.count_nonzero(had_value) if amounts is None else amounts[had_value].sum()),
+        "missing": {"before": int(before[-1]), "after": int(after[-1])},
+        "moved": counted_rows(bins, MOVED_BINS, of_moved).tolist(),
+        "median_moved": _median(distances, of_moved) if distances.size else 0.0,
+        "same_frequencies": bool(np.array_equal(before[:-1], after[:-1])),
+        "levels": levels_between(column.attribute, before[:-1], after[:-1]),
     }
+
+
+def _median(numbers: NDArray[np.float64], amounts: NDArray[np.int64] | None) -> float:
+    """Of numbers that occur so often each."""
+    if amounts is None:
+        return float(np.median(numbers))
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(amounts[order])
+    middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
+    return float(numbers[order[middle]].mean())
 
 
 def _distances(column: ComparedColumn, before: Codes, after: Codes) -> NDArray[np.float64]:
@@ -97,16 +124,13 @@ def _distances(column: ComparedColumn, before: Codes, after: Codes) -> NDArray[n
     return np.asarray(out[(before >= 0) | (after >= 0)])
 
 
-def _n_missing(codes: Codes) -> int:
-    return int(np.count_nonzero(codes < 0))
-
-
 def _classes(columns: Sequence[ComparedColumn]) -> dict[str, Any]:
     """Records in classes of each size, before and after; and the distinct records of the original."""
     found: dict[str, Any] = {}
     for when, which in (("before", "original"), ("after", "masked")):
-        codes, number = distinct_rows([getattr(column, which) for column in columns])
-        sizes = np.bincount(number, minlength=codes.shape[0])
+        sides = [column.side(which) for column in columns]
+        codes, number = distinct_rows([own for own, _ in sides])
+        sizes = counted_rows(number, codes.shape[0], sides[0][1])
         ends = [*CLASS_SIZES[1:], np.inf]
         found[when] = [
             int(sizes[(sizes >= first) & (sizes < end)].sum()) for first, end in zip(CLASS_SIZES, ends, strict=True)

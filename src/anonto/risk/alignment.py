@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from anonto.table.columns import encode
-from anonto.table.records import distinct_rows
+from anonto.table.records import counted, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,19 +32,25 @@ SHUFFLED = (
 )
 
 
-def shows_order(cells: Sequence[pl.Series]) -> bool:
-    """Whether columns that are the same in both tables, row by row, would hardly be so if the rows were shuffled."""
+def shows_order(cells: Sequence[pl.Series], amounts: NDArray[np.int64] | None = None) -> bool:
+    """Whether columns that are the same in both tables, row by row, would hardly be so if the rows were shuffled.
+
+    Args:
+        cells: Of these columns.
+        amounts: How many rows of the table each row stands for; None where it stands for itself.
+    """
     if not cells:
         return False
-    _, record_of = distinct_rows([encode(one).codes for one in cells])
-    n = record_of.size
-    orders = gammaln(n + 1) - gammaln(np.bincount(record_of) + 1).sum()
+    records, record_of = distinct_rows([encode(one).codes for one in cells])
+    counts = counted(record_of, records.shape[0], amounts)
+    n = int(counts.sum())
+    orders = gammaln(n + 1) - gammaln(counts + 1).sum()
     return bool(n < 2 or orders > -np.log(CHANCE))
 
 
 def seems_shuffled(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> bool:
     """Whether masked cells are no nearer to the original cells of their rows than to those of rows drawn at random."""
-    n = columns[0].original.size if columns else 0
+    n = columns[0].n_persons if columns else 0
     if n < ENOUGH_TO_JUDGE:
         return False
     rows = rng.integers(0, n, PAIRS)

@@ -17,6 +17,7 @@ from anonto.risk import kernels
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.space import Space
 from anonto.table.attributes import NumericAttribute
+from anonto.table.records import counted, distinct_rows
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -43,23 +44,27 @@ def attribute_inference(
         rows: The persons that are attacked; None for all.
     """
     space = Space.of(known)
-    persons = np.arange(secret.original.size) if rows is None else rows
+    persons = np.arange(secret.n_persons) if rows is None else rows
     persons = persons[secret.original[persons] >= 0]
-    targets = np.stack([column.original for column in known], axis=1)[persons]
-    released = np.stack([column.masked for column in known], axis=1)
+    targets = np.stack([column.original[persons] for column in known], axis=1)
+    records, record_of = distinct_rows([*(column.masked for column in known), secret.masked])
+    amounts, own = counted(record_of, records.shape[0], secret.of_masked), record_of[persons].astype(np.int64)
+    released = np.ascontiguousarray(records[:, :-1])
     target_rows = space.rows_of(targets)
     target_numbers, released_numbers = space.numbers_of(targets), space.numbers_of(released)
     right, control = np.empty(persons.size), np.empty(persons.size)
-    truth, told = _told(secret)
+    numbers = _told(secret)
+    truth, told = numbers[secret.original[persons]], numbers[records[:, -1]]
 
     def attack(part: slice) -> None:
         kernels.infer(
             target_rows[part],
             target_numbers[part],
-            persons[part],
+            truth[part],
+            own[part],
             released,
             released_numbers,
-            truth,
+            amounts,
             told,
             CLOSE if isinstance(secret.attribute, NumericAttribute) else 0.0,
             space.tables,
@@ -72,8 +77,8 @@ def attribute_inference(
     in_threads(attack, slices(0, persons.size, PERSONS_AT_ONCE))
     success, without = (float(each.mean()) if persons.size else 0.0 for each in (right, control))
     low, high = (_added(bound, without) for bound in wilson_interval(float(right.sum()), persons.size))
-    present = secret.masked[secret.masked >= 0]
-    most_frequent = float(np.bincount(present).max() / present.size) if present.size else 0.0
+    counts = secret.counts("masked")[:-1]
+    most_frequent = float(counts.max() / counts.sum()) if counts.any() else 0.0
     return Risk(
         attack=NAME,
         knowledge="the original values of one person in these columns; the rate is what her own record adds",
@@ -93,12 +98,10 @@ def _added(success: float, control: float) -> float:
     return max(0.0, (success - control) / (1.0 - control)) if control < 1.0 else 0.0
 
 
-def _told(secret: ComparedColumn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The confidential cells before and after as numbers to compare; NaN for a missing one."""
+def _told(secret: ComparedColumn) -> NDArray[np.float64]:
+    """The confidential values as numbers to compare, and last NaN for a missing one."""
     attribute = secret.attribute
     if isinstance(attribute, NumericAttribute):
         scale = attribute.scale or 1.0
-        numbers = np.append(attribute.numbers / scale, np.nan)
-        return numbers[secret.original], numbers[secret.masked]
-    codes = np.append(np.arange(secret.n_values, dtype=np.float64), np.nan)
-    return codes[secret.original], codes[secret.masked]
+        return np.append(attribute.numbers / scale, np.nan)
+    return np.append(np.arange(secret.n_values, dtype=np.float64), np.nan)

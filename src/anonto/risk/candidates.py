@@ -9,7 +9,7 @@ import numpy as np
 
 from anonto.risk import candidate_kernels as kernels
 from anonto.risk.space import Space
-from anonto.table.records import distinct_rows
+from anonto.table.records import counted, distinct_rows
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Candidates:
             sum(widths),
             np.ascontiguousarray(records[:, -1]),
             int(class_of.max(initial=0)) + 1,
-            np.bincount(record_of_row, minlength=records.shape[0]).astype(np.int64),
+            counted(record_of_row, records.shape[0], columns[0].of_masked),
             record_of_row,
         )
 

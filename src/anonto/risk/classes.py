@@ -19,7 +19,7 @@ import numpy as np
 from anonto.risk.earth_mover import earth_movers_distance
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.attributes import NumericAttribute, TextAttribute
-from anonto.table.records import distinct_rows
+from anonto.table.records import counted, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,10 +43,9 @@ MOST_DEALS = 200
 
 def real_k(columns: Sequence[ComparedColumn]) -> Risk:
     """The size of the classes of released records that share all known columns: one over it is the risk of a record."""
-    sizes, number = _classes(columns)
-    n = number.size
-    each = 1.0 / sizes[number] if n else np.empty(0)
-    alone = float(np.count_nonzero(sizes[number] == 1)) if n else 0.0
+    sizes, _ = _classes(columns)
+    n = columns[0].n_rows
+    alone = float(np.count_nonzero(sizes == 1))
     low, high = wilson_interval(alone, n)
     return Risk(
         attack="real-k",
@@ -60,7 +59,7 @@ def real_k(columns: Sequence[ComparedColumn]) -> Risk:
         details={
             "real_k": int(sizes.min()) if n else 0,
             "median_class": float(np.median(sizes)) if n else 0.0,
-            "mean_risk": float(each.mean()) if n else 0.0,
+            "mean_risk": sizes.size / n if n else 0.0,
             "class_sizes": _size_counts(sizes),
         },
     )
@@ -70,26 +69,26 @@ def uniqueness(columns: Sequence[ComparedColumn], confidential: Sequence[Compare
     """Records of the original that are alone in it and stay alone, and how varied the released classes are."""
     sizes, number = _classes(columns)
     original_sizes, original_number = _classes(columns, masked=False)
-    n = number.size
+    n, persons = columns[0].n_rows, slice(0, columns[0].n_persons)
     by_chance = _alone_by_chance(columns)
-    was_alone = original_sizes[original_number] == 1 if n else np.empty(0, bool)
-    stays_alone = was_alone & (sizes[number] == 1) if n else was_alone
+    stays_alone = (original_sizes[original_number[persons]] == 1) & (sizes[number[persons]] == 1)
     hits = float(np.count_nonzero(stays_alone))
-    low, high = wilson_interval(hits, n)
+    low, high = wilson_interval(hits, stays_alone.size)
+    n_alone = int(np.count_nonzero(original_sizes == 1))
     return Risk(
         attack="uniqueness",
         knowledge="that a person is in the table and unique in these columns",
         columns=tuple(column.name for column in columns),
-        rate=hits / n if n else 0.0,
+        rate=hits / stays_alone.size if n else 0.0,
         low=low,
         high=high,
-        baseline=float(np.count_nonzero(was_alone)) / n * by_chance if n else 0.0,
-        n=n,
+        baseline=n_alone / n * by_chance if n else 0.0,
+        n=int(stays_alone.size),
         details={
             "k_anonymity": int(sizes.min()) if n else 0,
-            "alone_in_original": int(np.count_nonzero(was_alone)),
+            "alone_in_original": n_alone,
             "alone_in_release": int(np.count_nonzero(sizes == 1)),
-            "share_alone_in_original": float(np.count_nonzero(was_alone)) / n if n else 0.0,
+            "share_alone_in_original": n_alone / n if n else 0.0,
             "share_alone_by_chance": by_chance,
             "confidential": {column.name: _diversity(column, number, sizes) for column in confidential},
         },
@@ -97,19 +96,27 @@ def uniqueness(columns: Sequence[ComparedColumn], confidential: Sequence[Compare
 
 
 def _classes(columns: Sequence[ComparedColumn], *, masked: bool = True) -> tuple[Longs, Codes]:
-    codes, number = distinct_rows([column.masked if masked else column.original for column in columns])
-    return np.bincount(number, minlength=codes.shape[0]).astype(np.int64), number
+    sides = [column.side("masked" if masked else "original") for column in columns]
+    codes, number = distinct_rows([own for own, _ in sides])
+    return counted(number, codes.shape[0], sides[0][1]), number
 
 
 def _alone_by_chance(columns: Sequence[ComparedColumn]) -> float:
     """The share of records that are alone when each released column is dealt out at random, the others apart from it.
 
-    The rate of `uniqueness` is then this share of those who were alone, on average. With one column it is exact.
+    The rate of `uniqueness` is then this share of those who were alone, on average. With one column it is exact. Where
+    rows are not at hand, some are drawn, and it is computed how often no other is like them.
     """
-    n = columns[0].masked.size if columns else 0
+    n = columns[0].n_rows if columns else 0
     if not n:
         return 0.0
     rng = np.random.default_rng(0)
+    if columns[0].amounts is not None:
+        if len(columns) == 1:
+            return float(np.count_nonzero(columns[0].counts("masked") == 1)) / n
+        shares = [counts / n for counts in (column.counts("masked") for column in columns)]
+        drawn = np.prod([rng.choice(each, ROWS_DEALT_OUT, p=each) for each in shares], axis=0)
+        return float(np.mean((1.0 - drawn) ** (n - 1)))
     deals = 1 if len(columns) == 1 else max(1, min(MOST_DEALS, ROWS_DEALT_OUT // n))
     alone = 0
     for _ in range(deals):
@@ -125,17 +132,18 @@ def _size_counts(sizes: Longs) -> list[list[int]]:
 
 
 def _diversity(column: ComparedColumn, number: Codes, sizes: Longs) -> dict[str, Any]:
-    if not number.size:
+    if not column.n_rows:
         return {"l_diversity": 0, "semantic_l_diversity": 0, "t_closeness": 0.0, "classes_examined": 0}
     width = column.n_values + 1
     codes = np.where(column.masked >= 0, column.masked, column.n_values)
-    unique, counts = np.unique(number.astype(np.int64) * width + codes, return_counts=True)
+    unique, place_of = np.unique(number.astype(np.int64) * width + codes, return_inverse=True)
+    counts = counted(place_of, unique.size, column.of_masked)
     class_of, value_of = unique // width, (unique % width).astype(np.int32)
     starts = np.flatnonzero(np.r_[True, class_of[1:] != class_of[:-1]])
     ends = np.r_[starts[1:], unique.size]
     n_values = ends - starts
     examined = np.argsort(sizes[class_of[starts]], kind="stable")[:MOST_CLASSES_MOVED]
-    overall = np.bincount(codes, minlength=width) / codes.size
+    overall = column.counts("masked") / column.n_rows
     numbers = column.attribute.numbers if isinstance(column.attribute, NumericAttribute) else None
     has_no_meaning = isinstance(column.attribute, TextAttribute)
     distances = None if numbers is not None or has_no_meaning else _with_missing(column.attribute.distances())

@@ -36,7 +36,7 @@ def distance_linkage(columns: Sequence[ComparedColumn], rows: NDArray[np.int64] 
     space = Space.of(columns)
     hits = link(columns, space, Released.of(columns, space), rows)
     low, high = wilson_interval(float(hits.sum()), hits.size)
-    n_rows = columns[0].masked.size
+    n_rows = columns[0].n_rows
     return Risk(
         attack=NAME,
         knowledge="the original values of one person in these columns; nothing of the method",

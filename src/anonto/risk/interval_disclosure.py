@@ -11,6 +11,7 @@ Reference: Mateo-Sanz, Sebé, Domingo-Ferrer, PSD 2004 (intervals of numbers).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from scipy import sparse
 
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.attributes import NominalAttribute, NumericAttribute
+from anonto.table.records import counted
 from anonto.taxonomy.closure import closure
 from anonto.threads import slices
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
 
 NAME = "interval-disclosure"
 NEAR = 0.1
@@ -40,24 +43,44 @@ SETS_AT_ONCE = 256
 
 def interval_disclosure(column: ComparedColumn) -> list[Risk]:
     """How much of a column's meaning the release leaves in its row."""
-    present = (column.original >= 0) & (column.masked >= 0)
-    before, after = column.original[present], column.masked[present]
-    found = [_within_distance(column, before, after)]
+    pairs = _Pairs.of(column)
+    found = [_within_distance(column, pairs)]
     for part in getattr(column.attribute, "parts", (column.attribute,))[:1]:
         if isinstance(part, NominalAttribute):
-            found += [_same_branch(column, part, what, level, before, after) for what, level in BRANCHES.items()]
+            found += [_same_branch(column, part, what, level, pairs) for what, level in BRANCHES.items()]
     return found
 
 
-def _within_distance(column: ComparedColumn, before: Codes, after: Codes) -> Risk:
-    near = column.attribute.pair_distances(before, after) <= NEAR + 1e-12
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """Cells that have a value before and after."""
+
+    before: Codes
+    after: Codes
+    amounts: Longs | None
+    """How many cells each stands for; None where it stands for itself."""
+
+    @classmethod
+    def of(cls, column: ComparedColumn) -> _Pairs:
+        present = (column.original >= 0) & (column.masked >= 0)
+        amounts = None if column.amounts is None else column.amounts.masked[present]
+        return cls(column.original[present], column.masked[present], amounts)
+
+    def shares(self, before: NDArray[np.integer], after: NDArray[np.integer], n_numbers: int) -> tuple[Floats, Floats]:
+        """The shares of the numbers of cells before and after."""
+        counts = [counted(numbers, n_numbers, self.amounts) for numbers in (before, after)]
+        return counts[0] / max(counts[0].sum(), 1), counts[1] / max(counts[1].sum(), 1)
+
+
+def _within_distance(column: ComparedColumn, pairs: _Pairs) -> Risk:
+    near = column.attribute.pair_distances(pairs.before, pairs.after) <= NEAR + 1e-12
     what = f"whether a cell lies within distance {NEAR} of the original one"
-    return _risk(column, f"distance {NEAR}", what, near, _near(column, before, after))
+    return _risk(column, f"distance {NEAR}", what, (near, pairs.amounts), _near(column, pairs))
 
 
-def _near(column: ComparedColumn, before: Codes, after: Codes) -> float:
+def _near(column: ComparedColumn, pairs: _Pairs) -> float:
     """How often two cells picked at random are near."""
-    shares = [np.bincount(codes, minlength=column.n_values) / max(codes.size, 1) for codes in (before, after)]
+    shares = pairs.shares(pairs.before, pairs.after, column.n_values)
     attribute = column.attribute
     if isinstance(attribute, NumericAttribute):
         order = np.argsort(attribute.numbers, kind="stable")
@@ -69,16 +92,15 @@ def _near(column: ComparedColumn, before: Codes, after: Codes) -> float:
     return float(shares[0] @ (attribute.distances() <= NEAR + 1e-12) @ shares[1])
 
 
-def _same_branch(
-    column: ComparedColumn, part: NominalAttribute, what: str, level: int, before: Codes, after: Codes
-) -> Risk:
+def _same_branch(column: ComparedColumn, part: NominalAttribute, what: str, level: int, cells: _Pairs) -> Risk:
     sets, set_of = _sets_of_branches(part, level)
-    first, second = set_of[before], set_of[after]
+    first, second = set_of[cells.before], set_of[cells.after]
     pairs, pair_of = np.unique(first * max(sets.shape[0], 1) + second, return_inverse=True)
     one, other = np.divmod(pairs, max(sets.shape[0], 1))
     shared = np.asarray(sets[one].multiply(sets[other]).sum(axis=1)).ravel() > 0
-    shares = [np.bincount(each, minlength=sets.shape[0]) / max(each.size, 1) for each in (first, second)]
-    return _risk(column, what, f"whether a cell stays in {what}", shared[pair_of], _sharing(sets, *shares))
+    shares = cells.shares(first, second, sets.shape[0])
+    hits = shared[pair_of], cells.amounts
+    return _risk(column, what, f"whether a cell stays in {what}", hits, _sharing(sets, *shares))
 
 
 def _sets_of_branches(part: NominalAttribute, level: int) -> tuple[sparse.csr_array, NDArray[np.int64]]:
@@ -113,17 +135,22 @@ def _sharing(sets: sparse.csr_array, before: Floats, after: Floats) -> float:
     return total
 
 
-def _risk(column: ComparedColumn, within: str, what: str, hits: NDArray[np.bool_], baseline: float) -> Risk:
-    n_hits = float(np.count_nonzero(hits))
-    low, high = wilson_interval(n_hits, hits.size)
+def _risk(
+    column: ComparedColumn, within: str, what: str, found: tuple[NDArray[np.bool_], Longs | None], baseline: float
+) -> Risk:
+    hits, amounts = found
+    n_hits, n = float(np.count_nonzero(hits)), int(hits.size)
+    if amounts is not None:
+        n_hits, n = float(amounts[hits].sum()), int(amounts.sum())
+    low, high = wilson_interval(n_hits, n)
     return Risk(
         attack=NAME,
         knowledge=f"which released cell is whose; the rate says {what}",
         columns=(column.name,),
-        rate=n_hits / hits.size if hits.size else 0.0,
+        rate=n_hits / n if n else 0.0,
         low=low,
         high=high,
         baseline=baseline,
-        n=int(hits.size),
+        n=n,
         details={"within": within},
     )

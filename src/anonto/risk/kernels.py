@@ -119,10 +119,11 @@ def squared_distances(
 def infer(
     targets: Ints,
     target_numbers: Floats,
-    persons: Longs,
+    truth: Floats,
+    own: Longs,
     released: Ints,
     released_numbers: Floats,
-    truth: Floats,
+    amounts: Longs,
     told: Floats,
     close: float,
     tables: Floats,
@@ -131,9 +132,26 @@ def infer(
     right: Floats,
     control: Floats,
 ) -> None:
-    """How often the nearest released rows tell a person's secret; and the same without the person's own row."""
+    """How often the nearest released rows tell a person's secret; and the same without the person's own row.
+
+    Args:
+        targets: Persons, as rows of the tables of distances.
+        target_numbers: Their numbers.
+        truth: Their secrets.
+        own: The released record of each.
+        released: The distinct released records.
+        released_numbers: Their numbers.
+        amounts: How many rows have each.
+        told: The secret that each tells.
+        close: Secrets no further apart are the same.
+        tables: Squared distances of values, flat.
+        offsets: Where the table of each column begins.
+        widths: How wide it is; 0 for numbers.
+        right: For the answer.
+        control: For the answer without the own row.
+    """
     for i in range(targets.shape[0]):
-        secret = truth[persons[i]]
+        secret = truth[i]
         best, n_best, n_right = np.inf, 0, 0
         best_other, n_other, n_right_other = np.inf, 0, 0
         for r in range(released.shape[0]):
@@ -144,15 +162,16 @@ def infer(
             if distance < best * (1.0 - TIE):
                 best, n_best, n_right = distance, 0, 0
             if distance <= best * (1.0 + TIE):
-                n_best += 1
-                n_right += tells
-            if r == persons[i]:
+                n_best += amounts[r]
+                n_right += amounts[r] * tells
+            others = amounts[r] - (r == own[i])
+            if others == 0:
                 continue
             if distance < best_other * (1.0 - TIE):
                 best_other, n_other, n_right_other = distance, 0, 0
             if distance <= best_other * (1.0 + TIE):
-                n_other += 1
-                n_right_other += tells
+                n_other += others
+                n_right_other += others * tells
         right[i] = n_right / max(n_best, 1)
         control[i] = n_right_other / max(n_other, 1)
 

@@ -29,7 +29,7 @@ from anonto.risk.posterior import posterior_of
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.reaches import numbers_in, reaches_of
 from anonto.risk.space import Space
-from anonto.table.records import distinct_rows
+from anonto.table.records import counted, distinct_rows
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ def likelihood_linkage(
     if not involved:
         return None
     of_law = {name for part in involved for name in part.law.names}
-    n_rows = known[0].masked.size
-    persons = np.arange(n_rows) if rows is None else rows
+    n_rows = known[0].n_rows
+    persons = np.arange(known[0].n_persons) if rows is None else rows
     attack = _Attack(
         involved,
         [column for column in known if column.name not in masked],
@@ -232,7 +232,7 @@ class _Attack:
         targets, of_person = _firsts([codes[persons] for codes in self._keys()])
         targets = persons[targets]
         released, record_of = _firsts(self._released_keys())
-        amounts = np.bincount(record_of, minlength=released.size).astype(np.int64)
+        amounts = counted(record_of, released.size, self.known[0].of_masked)
         patterns = distinct_rows(
             [(part.law.codes[place] < 0)[targets].astype(np.int32) for part in self.parts for place in part.places]
         )[1]

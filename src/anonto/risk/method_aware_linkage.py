@@ -20,8 +20,9 @@ from anonto.risk.global_linkage import (
     NEAREST_ROWS,
     blocks_to_match,
     found_by,
-    how_matched,
-    match_rows,
+    is_whole,
+    match_records,
+    whom_matched,
 )
 from anonto.risk.kernels import TIE
 from anonto.risk.rate import Risk, wilson_interval
@@ -67,26 +68,26 @@ def method_aware_linkage(
         rows: The persons that are attacked; None for all. In a table too large to match all persons at once these are
             attacked one by one, and blocks of neighbours are matched, whoever they are.
     """
-    n_rows = columns[0].masked.size
+    n_rows, n_persons = columns[0].n_rows, columns[0].n_persons
     if not n_rows:
         return [_risk(columns, steps, "nearest", np.empty(0), 0, counted(np.empty(0, dtype=np.int64)))]
-    persons = fewer_persons(columns, np.arange(n_rows) if rows is None else rows, rng)
+    persons = fewer_persons(columns, np.arange(n_persons) if rows is None else rows, rng)
     blocks = blocks_to_match(columns, Space.of(columns), most_persons(columns), rng)
     searched = np.unique(np.concatenate([persons, *(block.persons for block in blocks)]))
     candidates, targets, (found, listed, distances) = search_candidates(
         columns, steps, cells, searched, wanted=NEAREST_ROWS
     )
-    place_of = np.full(n_rows, -1, dtype=np.int64)
+    place_of = np.full(n_persons, -1, dtype=np.int64)
     place_of[searched] = np.arange(searched.size)
-    at_once = np.full(n_rows, np.nan)
+    at_once = np.full(n_persons, np.nan)
+    rows_of = None if columns[0].amounts is not None else candidates.record_of_row
     for block in blocks:
         of_person = targets.of_person[place_of[block.persons]]
-        match = match_rows(listed[of_person], distances[of_person], candidates.amounts, candidates.record_of_row, rng)
+        match = match_records(listed[of_person], distances[of_person], candidates.amounts, rows_of, rng)
         counts = block.persons[: block.n_counted]
-        at_once[counts] = found_by(match[: block.n_counted], counts, candidates.record_of_row, candidates.amounts)
-    is_whole = blocks[0].n_counted == n_rows
-    counts = persons if is_whole else np.flatnonzero(~np.isnan(at_once))
-    whom = f"all persons{how_matched(is_whole=is_whole)}"
+        at_once[counts] = found_by(match[: block.n_counted], candidates.record_of_row[counts], candidates.amounts)
+    counts = persons if is_whole(columns, blocks) else np.flatnonzero(~np.isnan(at_once))
+    whom = whom_matched(columns, blocks)
     hits = link(candidates, targets, found)[place_of[persons]]
     sizes = found.n_candidates[targets.of_person[place_of[persons]]]
     return [

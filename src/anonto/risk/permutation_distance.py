@@ -43,7 +43,7 @@ def permutation_distance(columns: Sequence[ComparedColumn], rows: NDArray[np.int
         columns: What is compared.
         rows: The persons; None for all.
     """
-    n_rows = max(columns[0].masked.size, 1)
+    n_rows = max(columns[0].n_rows, 1)
     # Where no released record lacks the same cells, the nearest is as far as ranks go.
     shifts = np.minimum(permutation_distances(columns, rows), n_rows)
     hits = float(np.count_nonzero(shifts == 0))
@@ -77,8 +77,7 @@ def permutation_distances(columns: Sequence[ComparedColumn], rows: NDArray[np.in
     own, row_of_target = np.zeros(targets.shape), targets.copy()
     ranks = np.zeros(released.shape)
     for place, column in enumerate(columns):
-        present = column.masked[column.masked >= 0]
-        counts = np.bincount(present, minlength=column.n_values)
+        counts = column.counts("masked")[:-1]
         if isinstance(column.attribute, NumericAttribute):
             mid = np.append(_mid_ranks(column.attribute.numbers, counts), 0.0)
             own[:, place], ranks[:, place] = mid[targets[:, place]], mid[released[:, place]]
@@ -129,14 +128,12 @@ def _of_random_records(columns: Sequence[ComparedColumn], rows: NDArray[np.int64
 
     A missing cell is a value too: it equals another missing cell and nothing else.
     """
-    n_rows = columns[0].masked.size
+    n_rows = columns[0].n_rows
     if not n_rows:
         return 0.0
     shares = []
     for column in columns:
-        present = column.masked[column.masked >= 0]
-        counts = np.append(np.bincount(present, minlength=column.n_values), n_rows - present.size)
         original = column.original if rows is None else column.original[rows]
-        shares.append(counts[original] / n_rows)
+        shares.append(column.counts("masked")[original] / n_rows)
     of_record = np.prod(shares, axis=0)
     return float(np.mean(1.0 - (1.0 - of_record) ** n_rows)) if of_record.size else 0.0

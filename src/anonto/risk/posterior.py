@@ -19,7 +19,7 @@ import numpy as np
 from anonto.methods.taxonomy_exponential import TaxonomyExponential
 from anonto.risk import likelihood_kernels
 from anonto.table.attributes import NominalAttribute, NumericAttribute
-from anonto.table.records import distinct_rows
+from anonto.table.records import counted, distinct_rows
 from anonto.threads import slices
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ def posterior_of(known: KnownLaw, place: int, rows: Longs | None = None) -> dict
     if column.description.kind == "numeric":
         return {}
     kinds = _kinds(known, place)
-    believed = np.arange(known.codes[place].size) if rows is None or known.law.partners[place] is None else rows
+    some = None if known.law.partners[place] is None else rows
+    believed = np.arange(known.codes[place].size) if some is None else some
     believed = believed[known.codes[place][believed] >= 0]
-    cells = known.released[place]
-    shown = np.bincount(cells, minlength=known.n_released[place] + 1)[:-1]
+    amounts = known.of_original[believed] if some is None and known.of_original is not None else None
+    shown = counted(known.released[place], known.n_released[place] + 1, known.of_masked)[:-1]
     if not believed.size or not shown.size:
         return {}
-    blocks = _blocks(known, place, believed, kinds)
+    blocks = _blocks(known, place, (believed, amounts), kinds)
     sums, total, best = np.zeros(shown.size), np.zeros(shown.size), np.zeros(shown.size)
     for found, weights, is_last in blocks():
         likelihood_kernels.sum_by_group(found, weights, is_last, sums, total, best)
@@ -63,7 +64,8 @@ def posterior_of(known: KnownLaw, place: int, rows: Longs | None = None) -> dict
     if not possible.any():
         return {}
     sure = best[possible] / total[possible]
-    prior = np.bincount(kinds[known.codes[place][believed]]) / believed.size
+    prior = np.bincount(kinds[known.codes[place][believed]], amounts)
+    prior = prior / prior.sum()
     out = {
         "mean_posterior": float(shown[possible] @ sure / shown[possible].sum()),
         "max_posterior": float(sure.max()),
@@ -84,13 +86,22 @@ def _kinds(known: KnownLaw, place: int) -> Longs:
     return np.unique(numbers, return_inverse=True)[1]
 
 
-def _blocks(known: KnownLaw, place: int, rows: Longs, kinds: Longs) -> Blocks:
-    """The rows of the law for all that is believed in, by kind of value, with their shares and where a kind ends."""
+def _blocks(known: KnownLaw, place: int, believed: tuple[Longs, Longs | None], kinds: Longs) -> Blocks:
+    """The rows of the law for all that is believed in, by kind of value, with their shares and where a kind ends.
+
+    Args:
+        known: The law of the step.
+        place: Of the column in it.
+        believed: The rows whose values are believed in, and how many rows each stands for.
+        kinds: For each value the number of its kind.
+    """
+    rows, amounts = believed
     codes = known.codes[place][rows]
     references = known.references(place, rows)
     _, number = distinct_rows([kinds[codes].astype(np.int32), codes, references, known.level_of_row[rows]])
     firsts = rows[np.unique(number, return_index=True)[1]]
-    shares = np.bincount(number) / rows.size
+    counts = counted(number, firsts.size, amounts)
+    shares = counts / counts.sum()
     is_last = np.diff(kinds[known.codes[place][firsts]], append=-1) != 0
 
     def blocks() -> Iterator[tuple[Floats, Floats, Bools]]:

@@ -225,7 +225,10 @@ def relations_of(step: SeenStep, known: Sequence[str], *, may_stay: bool) -> lis
             pairs = zip(chosen, reaches, strict=True)
             return staying + [Swapped.of(column, reach, may_stay=may_stay) for column, reach in pairs]
         records, record_of = distinct_records(
-            step.names, [column.attribute for column in step.columns], [column.original for column in step.columns]
+            step.names,
+            [column.attribute for column in step.columns],
+            [column.original for column in step.columns],
+            step.amounts,
         )
         reach = step.method.reach(records)  # type: ignore[union-attr]
     if isinstance(reach, Partition):

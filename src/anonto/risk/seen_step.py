@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import encode
-from anonto.table.prepare import encode_described, numbers_of, prepare, with_missing_as_value
+from anonto.table.prepare import described, numbers_of, prepare, with_missing_as_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from anonto.table.prepare import Opener, PreparedColumn
 
     Codes = NDArray[np.int32]
+    Longs = NDArray[np.int64]
 
 UNKNOWN = -2
 """The code of a released value that the original does not have."""
@@ -48,6 +49,8 @@ class SeenStep:
 
     method: Method
     columns: tuple[SeenColumn, ...]
+    amounts: Longs | None = None
+    """How many rows of the original each row stands for; None where it stands for itself."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,6 +64,7 @@ def seen_step(
     cells: Mapping[str, tuple[pl.Series, pl.Series]],
     description_of: Callable[[str], ColumnDescription],
     open_once: Opener,
+    amounts: Longs | None = None,
 ) -> SeenStep:
     """Encode the columns of a step as masking did, and the released cells with the same codes.
 
@@ -70,13 +74,14 @@ def seen_step(
         cells: For each column those of the original and of the release, row by row.
         description_of: What the plan says of a column.
         open_once: Opens ontologies.
+        amounts: How many rows of the original each row stands for; None where it stands for itself.
     """
     moves_missing = bool(getattr(method, "moves_missing", False))
     seen = []
     for name in names:
         before, after = cells[name]
         description = description_of(name)
-        encoded = encode_described(name, before, description)
+        encoded = described(name, replace(encode(before), amounts=amounts), description)
         prepared = prepare(name, encoded, description, open_once)
         attribute, original = with_missing_as_value(prepared, encoded)
         masked = _in_codes_of(prepared, encoded, encode(after), original, description.na)
@@ -88,7 +93,7 @@ def seen_step(
         aside = [np.where(codes >= n_values, codes - np.int32(n_values - 1), 0) for codes in (original, masked)]
         before_codes, after_codes = (np.where(codes >= n_values, np.int32(-1), codes) for codes in (original, masked))
         seen.append(SeenColumn(name, prepared.attribute, before_codes, after_codes, (aside[0], aside[1])))
-    return SeenStep(method, tuple(seen))
+    return SeenStep(method, tuple(seen), amounts)
 
 
 def _in_codes_of(

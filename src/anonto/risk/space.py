@@ -9,7 +9,7 @@ import numpy as np
 
 from anonto.risk import kernels
 from anonto.table.attributes import NumericAttribute
-from anonto.table.records import distinct_rows
+from anonto.table.records import counted, distinct_rows
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class Released:
     def of(cls, columns: Sequence[ComparedColumn], space: Space) -> Released:
         """From the masked rows."""
         codes, number = distinct_rows([column.masked for column in columns])
-        amounts = np.bincount(number, minlength=codes.shape[0]).astype(np.int64)
+        amounts = counted(number, codes.shape[0], columns[0].of_masked)
         lead = _lead(codes, space)
         groups = lead.group_of(codes, space)
         by_group = np.argsort(groups, kind="stable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,8 @@ class Column:
 
     values: tuple[str, ...]
     codes: NDArray[np.int32]
+    amounts: NDArray[np.int64] | None = field(default=None, kw_only=True)
+    """How many records each code stands for, where that is not one."""
 
     def __repr__(self) -> str:
         return f"<Column: {len(self):,} cells, {len(self.values):,} distinct values, {self.n_missing:,} missing>"
@@ -47,12 +49,14 @@ class Column:
     @property
     def counts(self) -> NDArray[np.int64]:
         """How often each distinct value occurs."""
-        return counts_of(self.codes, len(self.values))
+        if self.amounts is None:
+            return counts_of(self.codes, len(self.values))
+        return weighed(self.codes + np.int32(1), len(self.values) + 1, self.amounts)[1:]
 
     @property
     def n_missing(self) -> int:
         """How many cells are missing."""
-        return int(np.count_nonzero(self.codes < 0))
+        return n_without(self.codes, self.amounts)
 
     def first_positions(self) -> NDArray[np.int64]:
         """For each distinct value, the first record that has it."""
@@ -63,14 +67,15 @@ class Column:
         codes = self.codes[records]
         unused = np.ones(len(self.values) + 1, dtype=np.bool_)
         unused[codes] = False
-        return Column(self.values, codes).without(unused)
+        amounts = None if self.amounts is None else self.amounts[records]
+        return Column(self.values, codes, amounts=amounts).without(unused)
 
     def blanked(self, records: NDArray[np.bool_]) -> Column:
         """The column with the cells of some records as missing."""
         codes = np.where(records, np.int32(MISSING), self.codes)
         unused = np.ones(len(self.values) + 1, dtype=np.bool_)
         unused[codes] = False
-        return Column(self.values, codes).without(unused)
+        return Column(self.values, codes, amounts=self.amounts).without(unused)
 
     def without(self, values: NDArray[np.bool_]) -> Column:
         """The column with some distinct values as missing; the last flag, for missing cells, says nothing."""
@@ -79,7 +84,17 @@ class Column:
         new_code[~staying] = MISSING
         new_code[-1] = MISSING
         names = tuple(value for value, stays in zip(self.values, staying[:-1], strict=True) if stays)
-        return Column(names, new_code[self.codes])
+        return Column(names, new_code[self.codes], amounts=self.amounts)
+
+
+def weighed(numbers: NDArray[np.integer], n_numbers: int, amounts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many records have each number, where a row stands for so many of them."""
+    return np.bincount(numbers, weights=amounts, minlength=n_numbers).astype(np.int64)
+
+
+def n_without(codes: NDArray[np.int32], amounts: NDArray[np.int64] | None) -> int:
+    """How many records have no value."""
+    return int(np.count_nonzero(codes < 0) if amounts is None else amounts[codes < 0].sum())
 
 
 def counts_of(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ import numpy as np
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import Column, encode
 from anonto.table.prepare import prepare
+from anonto.table.records import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,26 @@ if TYPE_CHECKING:
     from anonto.table.prepare import Opener
 
     Codes = NDArray[np.int32]
+    Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Amounts:
+    """How many rows of two tables the rows of columns stand for, where these are not the rows of the tables.
+
+    Persons, of whom both records are known, come first; they stand for no row. Then come the distinct records of one
+    table, and then those of the other: each stands for all rows that have it there, and in the other table, where it
+    repeats any record, for none.
+    """
+
+    original: Longs
+    masked: Longs
+    n_persons: int
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the release."""
+        return int(self.masked.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,6 +56,37 @@ class ComparedColumn:
     masked: Codes
     values: tuple[str, ...] = ()
     """The text of each code."""
+    amounts: Amounts | None = None
+    """What the rows stand for; None where each stands for itself in both tables."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the release."""
+        return int(self.masked.size) if self.amounts is None else self.amounts.n_rows
+
+    @property
+    def of_original(self) -> Longs | None:
+        """How many rows of the original each row stands for; None where it stands for itself."""
+        return None if self.amounts is None else self.amounts.original
+
+    @property
+    def of_masked(self) -> Longs | None:
+        """How many rows of the release each row stands for; None where it stands for itself."""
+        return None if self.amounts is None else self.amounts.masked
+
+    @property
+    def n_persons(self) -> int:
+        """Rows of which the original and the released record are known: they are the first ones."""
+        return int(self.original.size) if self.amounts is None else self.amounts.n_persons
+
+    def counts(self, which: str) -> Longs:
+        """How many rows of the original, or of the masked table, have each value; and last how many have none."""
+        codes, amounts = self.side(which)
+        return np.roll(counted(codes + np.int32(1), self.n_values + 1, amounts), -1)
+
+    def side(self, which: str) -> tuple[Codes, Longs | None]:
+        """The codes of one table, and how many of its rows each stands for."""
+        return (self.original, self.of_original) if which == "original" else (self.masked, self.of_masked)
 
     @property
     def n_values(self) -> int:
@@ -42,18 +94,36 @@ class ComparedColumn:
         return int(self.attribute.counts.size)
 
     def taken(self, rows: NDArray[np.integer]) -> ComparedColumn:
-        """The same column for some rows only."""
-        return replace(self, original=self.original[rows], masked=self.masked[rows])
+        """The same column for some persons only."""
+        return replace(self, original=self.original[rows], masked=self.masked[rows], amounts=None)
 
 
 def compared_column(
-    name: str, original: pl.Series, masked: pl.Series, description: ColumnDescription, open_once: Opener
+    name: str,
+    original: pl.Series,
+    masked: pl.Series,
+    description: ColumnDescription,
+    open_once: Opener,
+    amounts: Amounts | None = None,
 ) -> ComparedColumn:
-    """Encode a column of both tables together and place its values in the space that the plan describes."""
+    """Encode a column of both tables together and place its values in the space that the plan describes.
+
+    Args:
+        name: Of the column.
+        original: Its cells before.
+        masked: Its cells after.
+        description: What the plan says of it.
+        open_once: Opens ontologies.
+        amounts: What the rows stand for, where they do not stand for themselves.
+    """
     before, after = (_with_missing(encode(cells), description) for cells in (original, masked))
     values = tuple(sorted({*before.values, *after.values}))
     place = {value: code for code, value in enumerate(values)}
-    both = Column(values, np.concatenate([_renumbered(column, place) for column in (before, after)]))
+    both = Column(
+        values,
+        np.concatenate([_renumbered(column, place) for column in (before, after)]),
+        amounts=None if amounts is None else np.concatenate([amounts.original, amounts.masked]),
+    )
     tolerant = replace(description, missing="keep", unmatched=_tolerant(description.unmatched))
     prepared = prepare(name, both, tolerant, open_once)
     codes = prepared.column.codes
@@ -62,7 +132,7 @@ def compared_column(
     if isinstance(attribute, NumericAttribute):
         own = attribute.numbers[np.unique(first[first >= 0])]
         attribute = replace(attribute, extent=float(np.ptp(own)) if own.size else 0.0)
-    return ComparedColumn(name, description, attribute, first, second, prepared.column.values)
+    return ComparedColumn(name, description, attribute, first, second, prepared.column.values, amounts)
 
 
 def _tolerant(unmatched: str) -> str:

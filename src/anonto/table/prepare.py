@@ -24,6 +24,7 @@ from anonto.ontology.catalogue import open_ontology
 from anonto.ontology.matching import matcher_of
 from anonto.table.attributes import ExtendedAttribute, MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
 from anonto.table.columns import Column, encode
+from anonto.table.records import counted
 from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def with_missing_as_value(prepared: PreparedColumn, encoded: Column) -> tuple[At
     new_code = np.full(len(encoded.values) + 1, known + len(further), dtype=np.int32)
     new_code[further] = known + np.arange(len(further), dtype=np.int32)
     extended = np.where(codes >= 0, codes, new_code[encoded.codes])
-    counts = np.bincount(extended, minlength=known + len(further) + 1)[known:]
+    counts = counted(extended, known + len(further) + 1, encoded.amounts)[known:]
     return ExtendedAttribute(prepared.attribute, counts), extended
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.table.columns import weighed
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -51,11 +52,18 @@ class Records:
 
 
 def distinct_records(
-    names: Sequence[str], attributes: Sequence[Attribute], columns: Sequence[Codes]
+    names: Sequence[str], attributes: Sequence[Attribute], columns: Sequence[Codes], amounts: Longs | None = None
 ) -> tuple[Records, Codes]:
-    """The distinct records of some columns in the order of their codes, and for each row the number of its record."""
+    """The distinct records of some columns in the order of their codes, and for each row the number of its record.
+
+    Args:
+        names: Of the columns.
+        attributes: Their values.
+        columns: The code of each row.
+        amounts: How many rows each row stands for; None where it stands for itself.
+    """
     codes, record_of = distinct_rows(columns)
-    return Records(tuple(names), tuple(attributes), codes, _counted(record_of, codes.shape[0])), record_of
+    return Records(tuple(names), tuple(attributes), codes, counted(record_of, codes.shape[0], amounts)), record_of
 
 
 def distinct_rows(columns: Sequence[Codes]) -> tuple[Codes, Codes]:
@@ -105,8 +113,16 @@ def _firsts(record_of: Codes, n_records: int) -> Longs:
     return firsts
 
 
-def _counted(record_of: Codes, n_records: int) -> Longs:
-    """How many rows have each record; counted in parts, as each part is copied."""
+def counted(record_of: NDArray[np.integer], n_records: int, amounts: Longs | None = None) -> Longs:
+    """How many rows have each record; counted in parts, as each part is copied.
+
+    Args:
+        record_of: The record of each row.
+        n_records: Distinct records.
+        amounts: How many rows each row stands for; None where it stands for itself.
+    """
+    if amounts is not None:
+        return weighed(record_of, n_records, amounts)
     counts = np.zeros(n_records, dtype=np.int64)
     for part in slices(0, record_of.size, max(ROWS_AT_ONCE, n_records)):
         counts += np.bincount(record_of[part], minlength=n_records)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from anonto.table.comparison import ComparedColumn
 
-    Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
 
 MOST_VALUES = 5_000
 """Above this many distinct values the distance variance of a nominal column is left out."""
@@ -38,25 +38,34 @@ def column_losses(column: ComparedColumn) -> dict[str, Any]:
     spreads are given before and after; both are of the cells that have a value there.
     """
     moved = _distances_moved(column)
-    n_cells = max(moved.size, 1)
-    before, after = (codes[codes >= 0] for codes in (column.original, column.masked))
     either = (column.original >= 0) | (column.masked >= 0)
+    amounts = None if column.of_masked is None else column.of_masked[either]
+    n_cells = int(moved.size if amounts is None else amounts.sum())
+    n_or_one = max(n_cells, 1)
+    changed = column.original[either] != column.masked[either]
+    before, after = column.counts("original"), column.counts("masked")
     losses: dict[str, Any] = {
-        "cells": int(moved.size),
-        "changed": float(np.count_nonzero(column.original[either] != column.masked[either]) / n_cells),
-        "rmse": math.sqrt(float((moved**2).sum()) / n_cells),
-        "mean_distance": float(moved.sum()) / n_cells,
+        "cells": n_cells,
+        "changed": _total(changed, amounts) / n_or_one,
+        "rmse": math.sqrt(_total(moved**2, amounts) / n_or_one),
+        "mean_distance": _total(moved, amounts) / n_or_one,
         "farthest": float(moved.max(initial=0.0)),
-        "hellinger": _hellinger(_shares(column, column.original), _shares(column, column.masked)),
-        "missing": {"original": _n_missing(column.original), "masked": _n_missing(column.masked)},
+        "hellinger": _hellinger(before / max(column.n_rows, 1), after / max(column.n_rows, 1)),
+        "missing": {"original": int(before[-1]), "masked": int(after[-1])},
     }
-    if not before.size or not after.size:
+    before, after = before[:-1], after[:-1]
+    if not before.any() or not after.any():
         return losses
     spread = _spread_of_meaning(column, before, after)
     own = spread.pop("own_spread")
     if own or not losses["mean_distance"]:
         losses["il1s"] = losses["mean_distance"] / (math.sqrt(2.0) * own) if own else 0.0
     return losses | spread | _distance_variances(column, before, after) | _frequency_changes(column, before, after)
+
+
+def _total(of_cells: NDArray[Any], amounts: Longs | None) -> float:
+    """The sum over cells, or over all that they stand for."""
+    return float(of_cells.sum() if amounts is None else of_cells @ amounts)
 
 
 def _distances_moved(column: ComparedColumn) -> Floats:
@@ -68,12 +77,12 @@ def _distances_moved(column: ComparedColumn) -> Floats:
     return np.asarray(out[(column.original >= 0) | (column.masked >= 0)])
 
 
-def _spread_of_meaning(column: ComparedColumn, before: Codes, after: Codes) -> dict[str, Any]:
+def _spread_of_meaning(column: ComparedColumn, before: Longs, after: Longs) -> dict[str, Any]:
     attribute = column.attribute
     if isinstance(attribute, NumericAttribute):
         scale = attribute.scale or 1.0
-        numbers = [attribute.numbers[codes] for codes in (before, after)]
-        means, deviations = [float(each.mean()) for each in numbers], [float(each.std()) for each in numbers]
+        (mean, deviation), (new_mean, new_deviation) = (_moments(attribute.numbers, each) for each in (before, after))
+        means, deviations = (mean, new_mean), (deviation, new_deviation)
         return {
             "mean": {"original": means[0], "masked": means[1]},
             "mean_shift": abs(means[1] - means[0]) / scale,
@@ -82,8 +91,8 @@ def _spread_of_meaning(column: ComparedColumn, before: Codes, after: Codes) -> d
         }
     part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
     if not isinstance(part, NominalAttribute):
-        return {"own_spread": math.sqrt(1.0 - float(_counts(column, before).max()) / before.size)}
-    counts = [_counts(column, codes) for codes in (before, after)]
+        return {"own_spread": math.sqrt(1.0 - float(before.max()) / float(before.sum()))}
+    counts = (before, after)
     centre = mean_of(replace(part, counts=counts[0]))
     centres = [centre, centre if np.array_equal(counts[0], counts[1]) else mean_of(replace(part, counts=counts[1]))]
     variances = [
@@ -98,9 +107,17 @@ def _spread_of_meaning(column: ComparedColumn, before: Codes, after: Codes) -> d
     }
 
 
-def _distance_variances(column: ComparedColumn, before: Codes, after: Codes) -> dict[str, Any]:
+def _moments(numbers: Floats, counts: Longs) -> tuple[float, float]:
+    """The mean and the standard deviation of numbers that occur so often."""
+    present = counts > 0
+    own, weights = numbers[present], counts[present] / counts.sum()
+    mean = float(weights @ own)
+    return mean, math.sqrt(float(weights @ (own - mean) ** 2))
+
+
+def _distance_variances(column: ComparedColumn, before: Longs, after: Longs) -> dict[str, Any]:
     attribute = column.attribute
-    counts = [_counts(column, codes) for codes in (before, after)]
+    counts = (before, after)
     if isinstance(attribute, NumericAttribute):
         numbers = attribute.numbers / (attribute.scale or 1.0)
         squares = [_square_of_numbers(numbers, each / each.sum()) for each in counts]
@@ -128,7 +145,7 @@ def _square_of_numbers(numbers: Floats, shares: Floats) -> float:
     return found if found > ROUNDING * mean**2 else 0.0
 
 
-def _frequency_changes(column: ComparedColumn, before: Codes, after: Codes) -> dict[str, Any]:
+def _frequency_changes(column: ComparedColumn, before: Longs, after: Longs) -> dict[str, Any]:
     """Level by level below the root, half the sum of the absolute differences of the shares of its concepts.
 
     A record counts for every concept of the level that its value is or lies below; a value above the level for itself.
@@ -148,27 +165,10 @@ def _frequency_changes(column: ComparedColumn, before: Codes, after: Codes) -> d
     first = 1 if len(taxonomy.roots) > 1 else 2
     for depth in range(first, int(taxonomy.depths[numbers].max(initial=1)) + 1):
         at_level = (depth_of == depth) | (is_own & (depth_of < depth))
-        sums = [
-            np.bincount(ancestor[at_level], _counts(column, codes)[value[at_level]], len(taxonomy))
-            for codes in (before, after)
-        ]
+        sums = [np.bincount(ancestor[at_level], counts[value[at_level]], len(taxonomy)) for counts in (before, after)]
         shares = [each / each.sum() for each in sums]
         changes.append({"depth": depth, "change": float(np.abs(shares[0] - shares[1]).sum()) / 2.0})
     return {"frequency_change": changes}
-
-
-def _counts(column: ComparedColumn, codes: Codes) -> NDArray[np.int64]:
-    return np.bincount(codes[codes >= 0], minlength=column.n_values)
-
-
-def _shares(column: ComparedColumn, codes: Codes) -> Floats:
-    """The share of the rows that each value has, and last the missing cells."""
-    counts = np.append(_counts(column, codes), _n_missing(codes))
-    return np.asarray(counts / max(codes.size, 1))
-
-
-def _n_missing(codes: Codes) -> int:
-    return int(np.count_nonzero(codes < 0))
 
 
 def _hellinger(a: Floats, b: Floats) -> float:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.stats.contingency import joint_shares
+from anonto.stats.contingency import joint_shares, shares_of_counts
 from anonto.stats.dependence import Spread, TwoColumns
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import Column
+from anonto.table.records import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
 
 MOST_VALUES = 3_000
 MOST_ROWS_OF_LARGE = 2_000
@@ -38,7 +41,7 @@ def pair_losses(
         rng: For the rows on which columns of very many values are measured.
         about: Names of columns; pairs without any of them are left out.
     """
-    n_rows = columns[0].original.size if columns else 0
+    n_rows = columns[0].n_persons if columns else 0
     sample = np.sort(rng.choice(n_rows, min(MOST_ROWS_OF_LARGE, n_rows), replace=False)) if n_rows else np.empty(0, int)
     tables = {column.name: column.attribute.distances() for column in columns if column.n_values <= MOST_VALUES}
     pairs = [(a, b) for a, b in combinations(columns, 2) if about is None or a.name in about or b.name in about]
@@ -50,12 +53,10 @@ def _losses(
 ) -> dict[str, Any]:
     correlations, n_records = {}, {}
     for which in ("original", "masked"):
-        codes_a, codes_b = getattr(a, which), getattr(b, which)
-        if a.name not in tables or b.name not in tables:
-            codes_a, codes_b = codes_a[sample], codes_b[sample]
-        both = (codes_a >= 0) & (codes_b >= 0)
-        n_records[which] = int(np.count_nonzero(both))
-        correlations[which] = _distance_correlation(a, b, codes_a[both], codes_b[both], tables)
+        is_large = a.name not in tables or b.name not in tables
+        cells = _Both.of(a.taken(sample), b.taken(sample), which) if is_large else _Both.of(a, b, which)
+        n_records[which] = cells.n
+        correlations[which] = _distance_correlation(a, b, cells, tables)
     found: dict[str, Any] = {
         "columns": [a.name, b.name],
         "distance_correlation": correlations,
@@ -65,13 +66,39 @@ def _losses(
     return found
 
 
-def _distance_correlation(
-    a: ComparedColumn, b: ComparedColumn, codes_a: Codes, codes_b: Codes, tables: dict[str, Floats]
-) -> float:
-    if codes_a.size < 2:
+@dataclass(frozen=True, slots=True)
+class _Both:
+    """The rows of a table that have a value in both of two columns."""
+
+    a: Codes
+    b: Codes
+    amounts: Longs | None
+    """How many rows each stands for; None where it stands for itself."""
+
+    @classmethod
+    def of(cls, a: ComparedColumn, b: ComparedColumn, which: str) -> _Both:
+        (codes_a, amounts), (codes_b, _) = a.side(which), b.side(which)
+        both = (codes_a >= 0) & (codes_b >= 0)
+        if amounts is None:
+            return cls(codes_a[both], codes_b[both], None)
+        both &= amounts > 0
+        return cls(codes_a[both], codes_b[both], amounts[both])
+
+    @property
+    def n(self) -> int:
+        """Rows of the table."""
+        return int(self.a.size if self.amounts is None else self.amounts.sum())
+
+
+def _distance_correlation(a: ComparedColumn, b: ComparedColumn, cells: _Both, tables: dict[str, Floats]) -> float:
+    if cells.n < 2:
         return 0.0
-    (of_a, new_a), (of_b, new_b) = _spread(a, codes_a, tables), _spread(b, codes_b, tables)
-    shares = joint_shares(new_a, new_b)
+    (of_a, new_a), (of_b, new_b) = _spread(a, cells.a, cells, tables), _spread(b, cells.b, cells, tables)
+    if cells.amounts is None:
+        shares = joint_shares(new_a, new_b)
+    else:
+        shape = len(new_a.values), len(new_b.values)
+        shares = shares_of_counts(new_a.codes, new_b.codes, cells.amounts, shape)
     variances = of_a.variance(), of_b.variance()
     scale = math.sqrt(max(variances[0].plain, 0.0) * max(variances[1].plain, 0.0))
     if any(one.plain <= one.rounding for one in variances) or not scale:
@@ -80,7 +107,7 @@ def _distance_correlation(
     return min(1.0, math.sqrt(max(covariance.plain, 0.0) / scale))
 
 
-def _spread(column: ComparedColumn, codes: Codes, tables: dict[str, Floats]) -> tuple[Spread, Column]:
+def _spread(column: ComparedColumn, codes: Codes, cells: _Both, tables: dict[str, Floats]) -> tuple[Spread, Column]:
     """The distances of the values that occur, with their shares, and the column in those values alone."""
     present, new = np.unique(codes, return_inverse=True)
     if column.name in tables:
@@ -89,8 +116,8 @@ def _spread(column: ComparedColumn, codes: Codes, tables: dict[str, Floats]) -> 
         grid = np.meshgrid(present, present, indexing="ij")
         pairs = column.attribute.pair_distances(grid[0].ravel(), grid[1].ravel())
         distances = pairs.reshape(present.size, present.size)
-    shares = np.bincount(new, minlength=present.size) / codes.size
-    return Spread.of(distances, shares, codes.size), Column(tuple(map(str, present.tolist())), new.astype(np.int32))
+    shares = counted(new, present.size, cells.amounts) / cells.n
+    return Spread.of(distances, shares, cells.n), Column(tuple(map(str, present.tolist())), new.astype(np.int32))
 
 
 def _others(a: ComparedColumn, b: ComparedColumn) -> dict[str, Any]:
@@ -105,13 +132,13 @@ def _others(a: ComparedColumn, b: ComparedColumn) -> dict[str, Any]:
 
 
 def _pearson(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
-    codes_a, codes_b = getattr(a, which), getattr(b, which)
-    both = (codes_a >= 0) & (codes_b >= 0)
-    x, y = (_between_0_and_1(one, codes[both]) for one, codes in ((a, codes_a), (b, codes_b)))
+    cells = _Both.of(a, b, which)
+    x, y = _between_0_and_1(a, cells.a), _between_0_and_1(b, cells.b)
     if x.size < 2 or not np.ptp(x) or not np.ptp(y):
         return 0.0
-    x, y = x - x.mean(), y - y.mean()
-    return float(np.clip(x @ y / math.sqrt(float(x @ x) * float(y @ y)), -1.0, 1.0))
+    x, y = x - np.average(x, weights=cells.amounts), y - np.average(y, weights=cells.amounts)
+    u, v = (x, y) if cells.amounts is None else (x * cells.amounts, y * cells.amounts)
+    return float(np.clip(u @ y / math.sqrt(float(u @ x) * float(v @ y)), -1.0, 1.0))
 
 
 def _between_0_and_1(column: ComparedColumn, codes: Codes) -> Floats:
@@ -125,19 +152,18 @@ def _between_0_and_1(column: ComparedColumn, codes: Codes) -> Floats:
 
 def _cramers_v(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
     """Bergsma's bias-corrected form is not used: both tables have the same bias, and the plain one is better known."""
-    codes_a, codes_b = getattr(a, which), getattr(b, which)
-    both = (codes_a >= 0) & (codes_b >= 0)
-    n = int(np.count_nonzero(both))
+    cells = _Both.of(a, b, which)
+    n = cells.n
     if not n:
         return 0.0
-    keys, counts = np.unique(codes_a[both].astype(np.int64) * b.n_values + codes_b[both], return_counts=True)
-    margin_a = np.bincount(codes_a[both], minlength=a.n_values)
-    margin_b = np.bincount(codes_b[both], minlength=b.n_values)
+    keys, place = np.unique(cells.a.astype(np.int64) * b.n_values + cells.b, return_inverse=True)
+    counts = counted(place, keys.size, cells.amounts)
+    margin_a, margin_b = (counted(codes, one.n_values, cells.amounts) for one, codes in ((a, cells.a), (b, cells.b)))
     smaller = min(np.count_nonzero(margin_a), np.count_nonzero(margin_b)) - 1
     if smaller < 1:
         return 0.0
-    expected = margin_a[keys // b.n_values] * margin_b[keys % b.n_values] / n
-    squared = float((counts**2 / expected).sum()) - n
+    expected = margin_a[keys // b.n_values] / n * margin_b[keys % b.n_values]
+    squared = float((counts.astype(np.float64) ** 2 / expected).sum()) - n
     return math.sqrt(max(0.0, squared) / (n * smaller))
 
 
@@ -147,9 +173,9 @@ def _cross_table_bias(a: ComparedColumn, b: ComparedColumn) -> float:
         (column_a.astype(np.int64) + 1) * (b.n_values + 1) + column_b + 1
         for column_a, column_b in ((a.original, b.original), (a.masked, b.masked))
     ]
-    n = keys[0].size
-    if not n:
+    if not a.n_rows:
         return 0.0
     unique, place = np.unique(np.concatenate(keys), return_inverse=True)
-    counts = [np.bincount(part, minlength=unique.size) for part in (place[:n], place[n:])]
-    return float(np.abs(counts[0] - counts[1]).sum()) / (2.0 * n)
+    before, after = place[: keys[0].size], place[keys[0].size :]
+    change = np.subtract(counted(before, unique.size, a.of_original), counted(after, unique.size, a.of_masked))
+    return float(np.abs(change).sum()) / (2.0 * a.n_rows)

@@ -50,8 +50,12 @@ class AtRandom:
 
 
 def lost_at_random(columns: Mapping[str, ComparedColumn], masked: Sequence[str]) -> AtRandom:
-    """Swap the masked columns at random, each for itself and missing cells apart, and measure."""
-    swapped = [replace(one, masked=_swapped(one) if name in masked else one.original) for name, one in columns.items()]
+    """Swap the masked columns at random, each for itself and missing cells apart, and measure.
+
+    Where only some persons are at hand, it is done with these.
+    """
+    persons = [one if one.amounts is None else one.taken(np.arange(one.n_persons)) for one in columns.values()]
+    swapped = [replace(one, masked=_swapped(one) if one.name in masked else one.original) for one in persons]
     n_rows = swapped[0].original.size if swapped else 0
     pairs = pair_losses(swapped, np.random.default_rng(0), masked) if len(swapped) > 1 and n_rows else []
     return AtRandom(

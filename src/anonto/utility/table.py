@@ -35,7 +35,7 @@ def propensity(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> d
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    rows = _sample(columns[0].original.size, rng)
+    rows = _sample(columns[0].n_persons, rng)
     features = np.concatenate([_features(columns, which, rows) for which in ("original", "masked")])
     is_masked = np.repeat([0, 1], rows.size)
     if rows.size < 20:
@@ -64,7 +64,7 @@ def prediction(columns: Sequence[ComparedColumn], target: ComparedColumn, rng: n
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    rows = _sample(target.original.size, rng)
+    rows = _sample(target.n_persons, rng)
     rows = rows[(target.original[rows] >= 0) & (target.masked[rows] >= 0)]
     others = [column for column in columns if column.name != target.name]
     if rows.size < 20 or not others:

@@ -1,0 +1,193 @@
+"""A release of which only counts are at hand: the attacks find what they find row by row."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto import assessment, clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from anonto.plan import Plan
+
+SEED = 1 << 90
+COLUMNS: dict[str, Any] = {
+    "illness": {"ontology": "illnesses", "unmatched": "keep"},
+    "age": {"kind": "numeric"},
+    "ward": {},
+    "stay": {"kind": "numeric", "role": "confidential"},
+    "drug": {"role": "confidential"},
+}
+STEPS: dict[str, list[dict[str, Any]]] = {
+    "rank-swap": [{"method": "rank-swap", "columns": ["illness", "age"], "k": 20}],
+    "rank-swap-fixed": [{"method": "rank-swap-fixed", "columns": ["illness", "age"], "k": 20}],
+    "rank-swap-joint": [{"method": "rank-swap-joint", "columns": ["illness", "age"], "k": 10}],
+    "group-swap": [{"method": "group-swap", "columns": ["illness", "age", "ward"], "k": 5}],
+    "equi-width-swap": [{"method": "equi-width-swap", "columns": ["illness", "age"], "width": [1, 5]}],
+    "equi-depth-swap": [{"method": "equi-depth-swap", "columns": ["illness", "age"], "k": 8}],
+    "random-swap": [{"method": "random-swap", "columns": ["ward"]}],
+    "frequency-swap": [{"method": "frequency-swap", "columns": ["illness"], "k": 10}],
+    "invariant-swap": [{"method": "invariant-swap", "columns": ["illness"], "rate": 0.3, "k": 20}],
+    "semantic-noise": [{"method": "semantic-noise", "columns": ["illness", "age"], "noise_level": 0.3}],
+    "semantic-noise-joint": [{"method": "semantic-noise-joint", "columns": ["illness", "age"], "noise_level": 0.3}],
+    "taxonomy-exponential": [{"method": "taxonomy-exponential", "columns": ["illness"], "epsilon": 2.0}],
+    "microaggregate": [{"method": "microaggregate", "columns": ["illness", "stay"], "k": 4}],
+    "two kinds": [
+        {"method": "rank-swap", "columns": ["illness"], "k": 30},
+        {"method": "semantic-noise", "columns": ["age"], "noise_level": 0.2},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    rng = np.random.default_rng(7)
+    n = 400
+    cells = ["flu", "measles", "burn", "fracture", "nothing known", None]
+    return pl.DataFrame(
+        {
+            "illness": rng.choice(np.array(cells, dtype=object), n, p=[0.4, 0.2, 0.2, 0.1, 0.05, 0.05]).tolist(),
+            "age": [None if one == 3 else int(one) for one in rng.integers(0, 30, n)],
+            "ward": rng.choice(["a", "b", "c"], n).tolist(),
+            "stay": rng.integers(1, 9, n),
+            "drug": rng.choice(["x", "y"], n).tolist(),
+        }
+    )
+
+
+def _coded(cells: pl.Series) -> tuple[pl.Series, NDArray[np.int32]]:
+    distinct = cells.drop_nulls().unique(maintain_order=True)
+    place = {one: number for number, one in enumerate(distinct.to_list())}
+    return distinct, np.array([-1 if one is None else place[one] for one in cells.to_list()], dtype=np.int32)
+
+
+def _counted(rows: Sequence[tuple[int, ...]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    counts = Counter(rows)
+    return np.array(list(counts), dtype=np.int32), np.array(list(counts.values()), dtype=np.int64)
+
+
+def counted_slowly(
+    original: pl.DataFrame,
+    masked: pl.DataFrame,
+    plan: Plan,
+    *,
+    seed: Any,
+    n_persons: int,
+    rng: np.random.Generator,
+    numbered: Callable[[str, pl.Series, pl.Series], tuple[NDArray[np.int32], NDArray[np.int32]]],
+) -> Any:
+    """What a cluster counts, row by row."""
+    assert seed is None
+    names = tuple(original.columns)
+    coded = [{name: _coded(table[name]) for name in names} for table in (original, masked)]
+    records = [list(zip(*(one[name][1].tolist() for name in names), strict=True)) for one in coded]
+    persons = np.sort(rng.choice(len(original), min(n_persons, len(original)), replace=False))
+    cells = {name: (coded[0][name][0], coded[1][name][0]) for name in names}
+    pairs = {}
+    for name in plan.masked:
+        both, times = _counted(list(zip(coded[0][name][1].tolist(), coded[1][name][1].tolist(), strict=True)))
+        pairs[name] = both[:, 0].copy(), both[:, 1].copy(), times
+    unchanged = []
+    for step in plan.steps:
+        same = np.ones(len(original), dtype=np.bool_)
+        for name in step.columns:
+            before, after = (np.append(one, np.int32(-1)) for one in numbered(name, *cells[name]))
+            same &= before[coded[0][name][1]] == after[coded[1][name][1]]
+        unchanged.append(int(same.sum()))
+    return SimpleNamespace(
+        n_before=len(original),
+        n_records=len(original),
+        names=names,
+        identifiers=(),
+        cells=cells,
+        originals=_counted(records[0]),
+        released=_counted(records[1]),
+        persons=tuple(np.array(one, dtype=np.int32)[persons] for one in records),
+        pairs=pairs,
+        unchanged=tuple(unchanged),
+        evidence=None,
+    )
+
+
+def _from_counts(monkeypatch: pytest.MonkeyPatch, *tables: Any) -> anonto.Assessment:
+    with monkeypatch.context() as patched:
+        patched.setattr(assessment, "_is_too_large_for_here", lambda *_: True)
+        patched.setattr(clusters, "counted_on_cluster", counted_slowly)
+        return anonto.assess(*tables)
+
+
+def _masked(table: pl.DataFrame, plan: dict[str, Any]) -> pl.DataFrame:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        masked: pl.DataFrame = anonto.mask(table, plan, seed=SEED).table
+        return masked
+
+
+DRAWN_AT_RANDOM = {"global-linkage"}
+
+
+def _key(one: Any) -> tuple[Any, ...]:
+    return one.attack, one.columns, one.details.get("inferred"), one.details.get("within"), one.details.get("matching")
+
+
+@pytest.mark.parametrize("method", STEPS)
+def test_the_attacks_find_in_counts_what_they_find_row_by_row(
+    method: str, table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = {"columns": COLUMNS, "steps": STEPS[method]}
+    masked = _masked(table, plan)
+    by_row, found = anonto.assess(table, masked, plan), _from_counts(monkeypatch, table, masked, plan)
+    assert found.n_records == by_row.n_records
+    assert len(found.findings) == len(by_row.findings)
+    assert [_key(one) for one in found.risk] == [_key(one) for one in by_row.risk]
+    for one, expected in zip(found.risk, by_row.risk, strict=True):
+        at_once = one.attack in DRAWN_AT_RANDOM or one.details.get("matching") == "global"
+        near = {"abs": 0.04} if at_once else {"rel": 1e-9, "abs": 1e-12}
+        assert (one.rate, one.low, one.high) == pytest.approx((expected.rate, expected.low, expected.high), **near)
+        assert one.n == expected.n
+        assert (one.control or 0.0) == pytest.approx(expected.control or 0.0, rel=1e-9)
+        assert one.baseline == pytest.approx(expected.baseline, abs=0.01 if one.attack == "uniqueness" else 1e-12)
+        assert _numbers(one.details) == pytest.approx(_numbers(expected.details), rel=1e-9, abs=1e-12)
+    for part in ("columns", "pairs"):
+        assert _numbers(found.utility[part]) == pytest.approx(_numbers(by_row.utility[part]), rel=1e-9, abs=1e-9)
+    pictures = [dict(one.facts["pictures"]) for one in (found, by_row)]
+    assert _numbers(pictures[0]) == pytest.approx(_numbers(pictures[1]), rel=1e-9, abs=1e-9)
+    assert {**found.facts, "pictures": None} == {**by_row.facts, "pictures": None}
+
+
+def _numbers(data: Any, name: str = "") -> list[Any]:
+    """All numbers of plain data, in order."""
+    if isinstance(data, dict):
+        return [one for key, part in data.items() if key != "share_alone_by_chance" for one in _numbers(part, key)]
+    if isinstance(data, list | tuple):
+        return [one for part in data for one in _numbers(part, name)]
+    return [float(data)] if isinstance(data, bool | int | float) else []
+
+
+def test_fewer_persons_than_there_are_rows_give_about_the_same(
+    table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = {"columns": COLUMNS, "steps": STEPS["rank-swap"]}
+    masked = _masked(table, plan)
+    monkeypatch.setattr(assessment, "PERSONS_DRAWN", 150)
+    by_row, found = anonto.assess(table, masked, plan), _from_counts(monkeypatch, table, masked, plan)
+    for one, expected in zip(found.risk, by_row.risk, strict=True):
+        assert expected.baseline == pytest.approx(one.baseline, abs=0.02)
+        assert one.low - 0.03 <= expected.rate <= one.high + 0.03
+    assert {one.n for one in found.risk if one.attack == "distance-linkage"} == {150}
+    assert found.n_records == 400
+    losses = found.utility["columns"]
+    assert losses["age"]["rmse"] == pytest.approx(by_row.utility["columns"]["age"]["rmse"], rel=1e-12)
+    matched = [one for one in found.risk if one.attack == "global-linkage"]
+    assert all("drawn at random" in one.knowledge for one in matched)
