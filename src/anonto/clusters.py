@@ -10,8 +10,9 @@ import re
 import secrets
 import shutil
 import tempfile
+import warnings
 import weakref
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.engine.spark import jobs, require_spark
 from anonto.engine.spark_collect import collected
+from anonto.engine.spark_compare import Comparing, compared_names
 from anonto.engine.spark_files import Read, Storage, local_path, own_prefix, what_is_read, write_parquet
 from anonto.engine.spark_profile import profile_on_cluster
 from anonto.engine.spark_rows import has_row_numbers, quoted
 from anonto.engine.spark_run import driver_memory
-from anonto.engine.spark_table import SparkTable, put_parts_in_order, write_shuffled
+from anonto.engine.spark_table import SparkTable, at_places, put_parts_in_order, write_shuffled
 from anonto.errors import (
     DuplicateColumnError,
     ForeignSessionError,
@@ -35,20 +37,24 @@ from anonto.errors import (
     PrivatePlaceError,
     RowIdError,
     TooLargeToAssessError,
+    counted,
 )
 from anonto.ontology.source import file_sha256
 from anonto.release import Outcome, write_record
 from anonto.rng import Seed, row_order
 from anonto.table.beside import files_beside, written_beside
 from anonto.table.description import ColumnDescription
+from anonto.table.prepare import opener
 from anonto.table.table import Origin
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    import numpy as np
     import polars as pl
 
+    from anonto.engine.spark_compare import CountedComparison, Numbering
     from anonto.engine.spark_run import MaskedFrame
     from anonto.plan import Plan
     from anonto.release import MaskedColumn
@@ -126,9 +132,77 @@ def to_compare(table: Any, plan: Plan) -> pl.DataFrame:
     looked_at = [name for name in present if name not in identifiers]
     needed, allowed = BYTES_PER_CELL * source.table.n_stored * len(looked_at), driver_memory()
     if needed > allowed:
-        raise TooLargeToAssessError(source.table.n_stored, len(looked_at), needed, allowed)
+        what = f"records of {counted(len(looked_at), 'column')}"
+        raise TooLargeToAssessError(source.table.n_stored, what, needed, allowed)
     found = collected(source.table, looked_at)
     return found.with_columns(pl.lit(None, pl.String).alias(name) for name in identifiers)
+
+
+def counted_on_cluster(
+    original: Any,
+    masked: Any,
+    plan: Plan,
+    *,
+    seed: Seed | None,
+    n_persons: int,
+    rng: np.random.Generator,
+    numbered: Numbering,
+    mask: Callable[..., Any],
+) -> CountedComparison:
+    """Compare two DataFrames row by row where they are: only counts and the records of some persons come here.
+
+    Args:
+        original: The table that was masked.
+        masked: Its release: rows in the order of the original, or with a seed also in that of `save`.
+        plan: The plan it was masked with.
+        seed: Of the private record, if there is one: the release must be the one that it makes.
+        n_persons: So many persons are drawn at random; all, if there are fewer.
+        rng: What they are drawn with.
+        numbered: Called once for each masked column with its name and its distinct cells before and after; gives a
+            number for each cell: two are the same if they have the same. A null has −1.
+        mask: What makes a release anew: `anonto.mask`, which is built on this module.
+    """
+    named = [*plan.columns, *plan.masked, *plan.also_needed]
+    identifiers = [name for name in named if plan.description(name).role == "identifier"]
+    names, dropped = compared_names(original.columns, masked.columns, plan.masked, named, identifiers)
+    with _taken_for_now(original) as before, _taken_for_now(_in_order(masked)) as after:
+
+        def anew() -> tuple[MaskedFrame, dict[str, Any]]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                release = mask(before.table.frame, plan, seed=None if seed is None else seed.number)
+            return release.rows, release.evidence
+
+        return Comparing(
+            before=before.table,
+            after=after.table,
+            names=names,
+            identifiers=dropped,
+            steps=[step.columns for step in plan.steps],
+            descriptions={name: plan.description(name) for name in names},
+            open_once=opener(plan.folder),
+            allowed=driver_memory(),
+        ).compared(n_persons, rng, numbered, seed, anew)
+
+
+def _in_order(frame: Any) -> Any:
+    """A DataFrame; of the table of a release one with its rows in their order, not as Spark happens to read files."""
+    rows: MaskedFrame | None = vars(frame).get("_anonto_rows")
+    if rows is None:
+        return frame
+    dropped = [name for name in rows.table.frame.columns if name not in frame.columns]
+    return at_places(rows.frame(dropped, None, numbered=True), rows.n_records)
+
+
+@contextmanager
+def _taken_for_now(frame: Any) -> Iterator[Taken]:
+    """A DataFrame whose rows have numbers; what was written down for it is gone afterwards."""
+    source = taken(frame, None)
+    try:
+        yield source
+    finally:
+        if source.written_down is not None:
+            _forget(source.table.session, source.written_down)
 
 
 def without_row_id(plan: Plan, row_id: str | None) -> Plan:
@@ -217,6 +291,7 @@ class ClusterRelease:
         """The masked table as a DataFrame, rows where they were; nothing is computed before it is asked for."""
         frame = self.rows.frame(self.identifiers, None)
         frame._anonto_source = self.source  # noqa: SLF001 - what was written down for it is kept as long as it
+        frame._anonto_rows = self.rows  # noqa: SLF001 - what tells the order of its rows
         return frame
 
     def save(

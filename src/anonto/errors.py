@@ -1144,13 +1144,13 @@ class MoreMemoryError(InputError):
 
 
 class TooLargeToAssessError(InputError):
-    """A table on a cluster whose cells do not fit on the machine that attacks them."""
+    """Tables on a cluster of which more is different than the machine that attacks them can hold."""
 
-    def __init__(self, n_records: int, n_columns: int, needed: int, allowed: int) -> None:
+    def __init__(self, number: int, what: str, needed: int, allowed: int) -> None:
         super().__init__(
-            f"Assessing {n_records:,} records of {counted(n_columns, 'column')} needs about {needed / 1e9:.1f} GB on "
-            f"the machine of the driver, which may take {allowed / 1e9:.1f} GB; assess a release of fewer records, or "
-            "start Spark from a larger machine."
+            f"Assessing {number:,} {what} needs about {needed / 1e9:.1f} GB on the machine of the driver, which may "
+            f"take {allowed / 1e9:.1f} GB; describe fewer columns, or columns with fewer different values, or start "
+            "Spark from a larger machine."
         )
 
 

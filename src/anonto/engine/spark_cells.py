@@ -17,7 +17,7 @@ import numpy as np
 
 from anonto.engine.released import BYTES_PER_MOVE, ColumnTally, StepTally
 from anonto.engine.spark import jobs
-from anonto.engine.spark_masking import in_type, slim_column
+from anonto.engine.spark_masking import PLACE, in_type, slim_column
 from anonto.engine.spark_rows import quoted
 from anonto.engine.spark_table import as_function, in_parts, n_parts_of
 from anonto.errors import InternalError, TableChangedError
@@ -219,6 +219,8 @@ class PlacingTask:
     """For each step its columns."""
     released: tuple[str, ...]
     """The columns of the output."""
+    numbered: bool = False
+    """Whether where they go comes with the rows."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """From rows and what they become to the masked rows."""
@@ -259,6 +261,8 @@ class PlacingTask:
                         palettes[column.name] = in_type(column.palette, before.type)
                     codes = taken.column(_code(place)).to_numpy()
                     cells[column.name] = _replaced(before, palettes[column.name], column.in_palette, codes)
+        if self.numbered:
+            cells[PLACE] = of_step[-1].column(TO)
         return pa.table(cells).combine_chunks()
 
 
@@ -370,6 +374,8 @@ def with_exchanged(
     n_records: int,
     order: RowOrder | None,
     schema: Any,
+    *,
+    numbered: bool = False,
 ) -> Any:
     """Rows with what they become in some steps put into them, in the order of where they go.
 
@@ -381,6 +387,7 @@ def with_exchanged(
         n_records: How many rows there are.
         order: How rows are shuffled; None where they go to their own numbers.
         schema: Of the rows that come out.
+        numbered: Whether where they go comes with them.
     """
     from pyspark.sql import functions
 
@@ -392,4 +399,4 @@ def with_exchanged(
         everything = everything.unionByName(becomes.withColumn(KIND, functions.lit(number)), allowMissingColumns=True)
     parted = in_parts(everything, TO, n_records).sortWithinPartitions(quoted(TO), quoted(KIND))
     columns = tuple(tuple(map(slim_column, one)) for _, _, one in steps)
-    return parted.mapInArrow(as_function(PlacingTask(columns, tuple(released))), schema)
+    return parted.mapInArrow(as_function(PlacingTask(columns, tuple(released), numbered)), schema)

@@ -80,7 +80,7 @@ def pieces(batches: Iterable[Any], row_groups: RowGroups, rows_at_once: int = RO
     """The rows of a task, cut where row groups begin; rows that are not in the order of their file are refused."""
     reached: dict[int, int] = {}
     here = -1
-    for gathered in _gathered(batches, rows_at_once):
+    for gathered in together(batches, rows_at_once):
         for piece in _cut(gathered, row_groups):
             again = piece.group != here and piece.group in reached
             if again or piece.rows[0] <= reached.get(piece.group, -1) or (np.diff(piece.rows) <= 0).any():
@@ -89,7 +89,7 @@ def pieces(batches: Iterable[Any], row_groups: RowGroups, rows_at_once: int = RO
             yield piece
 
 
-def _gathered(batches: Iterable[Any], rows_at_once: int) -> Iterator[list[Any]]:
+def together(batches: Iterable[Any], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
     """Batches together, until there are enough rows."""
     waiting: list[Any] = []
     for batch in batches:

@@ -96,8 +96,8 @@ class MaskedFrame:
         """Whether rows come in the order of where they go, in parts that follow each other."""
         return bool(self._cell_maskers)
 
-    def frame(self, dropped: Sequence[str], order: RowOrder | None) -> Any:
-        """The masked rows as a DataFrame; with an order their places come with them."""
+    def frame(self, dropped: Sequence[str], order: RowOrder | None, *, numbered: bool = False) -> Any:
+        """The masked rows as a DataFrame; with an order their places come with them, or if wanted their numbers."""
         from pyspark.sql.types import LongType, StructField, StructType
 
         names = [name for name in self.table.frame.columns if name not in dropped]
@@ -107,14 +107,16 @@ class MaskedFrame:
         exchanged = self._cell_maskers
         elsewhere = {column.name for step, _ in exchanged for column in step.columns}
         columns = {name: slim_column(column) for name, column in self.columns.items() if name not in elsewhere}
-        task = MaskingTask(self.masking, tuple(names), columns, kinds, order, numbered=bool(exchanged))
+        task = MaskingTask(self.masking, tuple(names), columns, kinds, order, numbered=numbered or bool(exchanged))
         looked_at = dict.fromkeys([*names, *self.masking.looked_at])
-        with_place = StructType(fields if order is None and not exchanged else [*fields, place])
-        masked = self.table.mapped(task, [*looked_at], with_place)
+        with_place = StructType([*fields, place])
+        placed = order is not None or task.numbered
+        masked = self.table.mapped(task, [*looked_at], with_place if placed else StructType(fields))
         if not exchanged:
             return masked
         steps = [(masker.step, of_columns(self.masking, masker.step.names), step.columns) for step, masker in exchanged]
-        return with_exchanged(self.table, masked, names, steps, self.n_records, order, StructType(fields))
+        schema = with_place if numbered else StructType(fields)
+        return with_exchanged(self.table, masked, names, steps, self.n_records, order, schema, numbered=numbered)
 
     def _new_kind(self, column: OutColumn) -> Any:
         """The pyarrow type of a column whose new cells its own type cannot hold; None for the others."""
@@ -226,15 +228,7 @@ class OnCluster:
     def _rows_that_stay(self) -> StayingRows | None:
         """Look at the columns whose policies refuse cells or drop rows; None where all stay."""
         names = tuple(name for name in self.looked_at if _has_policy(self.descriptions[name]))
-        if not names:
-            return None
-        task = CountingTask(self.table.row_groups, names)
-        contents = self.table.gathered(task, names, "Counting the columns that can drop records")
-        learnt = counted(contents, task, self.table.types(names)).columns
-        found = dropping(learnt, self.descriptions, self.open_once)
-        if found is None:
-            return None
-        return StayingRows(found, {name: learnt[name].bare() for name in found.by_column})
+        return rows_that_stay(self.table, names, self.descriptions, self.open_once)
 
     def _count(self) -> Counted:
         names = dict.fromkeys(name for step in self.steps for name in (*step.columns, *step.also_needs))
@@ -342,6 +336,21 @@ class OnCluster:
         released = np.ascontiguousarray(part.released[part.flows.targets, : len(part.columns)])
         equal = CountedRecords.together([CountedRecords(released, part.flows.amounts)])
         return int(equal.counts.min(initial=n_records))
+
+
+def rows_that_stay(
+    table: SparkTable, names: Sequence[str], descriptions: Mapping[str, ColumnDescription], open_once: Opener
+) -> StayingRows | None:
+    """Count some columns and see what their policies refuse and drop; None where all rows stay."""
+    if not names:
+        return None
+    task = CountingTask(table.row_groups, tuple(names))
+    contents = table.gathered(task, names, "Counting the columns that can drop records")
+    learnt = counted(contents, task, table.types(names)).columns
+    found = dropping(learnt, descriptions, open_once)
+    if found is None:
+        return None
+    return StayingRows(found, {name: learnt[name].bare() for name in found.by_column})
 
 
 def _has_policy(description: ColumnDescription) -> bool:

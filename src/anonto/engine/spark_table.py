@@ -148,9 +148,14 @@ def in_parts(frame: Any, place: str, n_records: int) -> Any:
     return frame.repartitionByRange(n_parts, quoted(place))
 
 
+def at_places(frame: Any, n_records: int) -> Any:
+    """Rows at the places that come with them: one repartition, and each part is sorted."""
+    return in_parts(frame, PLACE, n_records).sortWithinPartitions(quoted(PLACE)).drop(PLACE)
+
+
 def write_shuffled(frame: Any, folder: str, n_records: int) -> None:
-    """Write rows at the places that come with them: one repartition, and each part is sorted."""
-    write_parquet(in_parts(frame, PLACE, n_records).sortWithinPartitions(quoted(PLACE)).drop(PLACE), folder)
+    """Write rows at the places that come with them."""
+    write_parquet(at_places(frame, n_records), folder)
 
 
 def put_parts_in_order(

@@ -1,0 +1,355 @@
+"""An original and its release on a cluster are compared from counts that are those of one machine."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import anonto
+from anonto import clusters
+from anonto.clusters import counted_on_cluster
+from anonto.engine.spark_digest import digests
+from anonto.engine.spark_pairs import AFTER, BEFORE, FIRST_PAIRS, SEEN, AddingTask, Asked, Cut, PairingTask, stretches
+from anonto.engine.spark_table import by_name
+from anonto.errors import (
+    ForeignRecordError,
+    ForeignReleaseError,
+    MissingColumnError,
+    NoScratchError,
+    ReleaseShapeError,
+    ShuffledRowsError,
+    TableChangedError,
+    TooLargeToAssessError,
+)
+from anonto.plan import plan_of
+from anonto.rng import Seed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anonto.engine.spark_compare import CountedComparison
+
+SEED = Seed(1 << 100)
+COLUMNS: dict[str, Any] = {
+    "name": {"role": "identifier"},
+    "illness": {"ontology": anonto.read_ontology("illnesses"), "na": ["?"], "unmatched": "drop"},
+    "age": {"kind": "numeric"},
+    "pain": {"kind": "ordinal", "order": ["low", "mid", "high"]},
+    "weight": {"kind": "numeric", "missing": "drop"},
+    "ward": {},
+    "seen": {"role": "other"},
+}
+PLAN = plan_of(
+    {
+        "columns": COLUMNS,
+        "steps": [
+            {"method": "rank-swap", "columns": ["illness", "pain"], "k": 5},
+            {"method": "semantic-noise", "columns": ["age"], "noise_level": 0.2},
+        ],
+    }
+)
+EXCHANGING = plan_of(
+    {
+        "columns": COLUMNS,
+        "steps": [
+            {"method": "equi-width-swap", "columns": ["illness", "age"], "bins": 2},
+            {"method": "random-swap", "columns": ["pain"]},
+        ],
+    }
+)
+NAMES = ("illness", "age", "pain", "weight", "ward", "seen")
+
+
+def patients(n: int = 300) -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    illness = rng.choice(["flu", "measles", "burn", "fracture", "unheard of", "?", None], n).tolist()
+    age = np.where(rng.random(n) < 0.1, math.nan, rng.integers(0, 90, n)).tolist()
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(n)],
+            "illness": pl.Series(illness, dtype=pl.String),
+            "age": [None if i % 17 == 3 else one for i, one in enumerate(age)],
+            "beside": np.arange(n),
+            "pain": rng.choice(["low", "mid", "high"], n),
+            "weight": [None if i % 23 == 5 else i % 3 / 2 for i in range(n)],
+            "ward": rng.choice([*(f"W{i}" for i in range(9)), None], n).tolist(),
+            "seen": pl.Series(rng.integers(18_000, 18_090, n)).cast(pl.Int32).cast(pl.Date),
+        }
+    )
+
+
+def that_stay(frame: pl.DataFrame) -> pl.DataFrame:
+    drops = (pl.col("illness") == "unheard of").fill_null(value=False) | pl.col("weight").is_null()
+    return frame.filter(~drops)
+
+
+def read_back(folder: Path) -> pl.DataFrame:
+    files = sorted(folder.glob("*.parquet"), key=lambda one: by_name(str(one)))
+    return pl.concat([pl.read_parquet(file) for file in files])
+
+
+def number_of(cell: Any) -> int:
+    """Some different cells have the same number, one of them that of a null."""
+    return -1 if plain(cell) in {None, "no number"} else sum(map(ord, str(cell))) % 7 - 1
+
+
+def numbered(name: str, before: pl.Series, after: pl.Series) -> tuple[Any, Any]:
+    assert name in {"illness", "age", "pain"}
+    one, other = (np.array([number_of(cell) for cell in cells], dtype=np.int32) for cells in (before, after))
+    return one, other
+
+
+def compared(original: Any, masked: Any, plan: anonto.Plan = PLAN, **given: Any) -> CountedComparison:
+    return counted_on_cluster(
+        original,
+        masked,
+        plan,
+        **{
+            "seed": None,
+            "n_persons": 40,
+            "rng": np.random.default_rng(1),
+            "numbered": numbered,
+            "mask": anonto.mask,
+            **given,
+        },
+    )
+
+
+def plain(cell: Any) -> Any:
+    return "no number" if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def rows_of(frame: pl.DataFrame) -> list[tuple[Any, ...]]:
+    return [tuple(map(plain, row)) for row in frame.select(NAMES).iter_rows()]
+
+
+def decoded(codes: Any, found: CountedComparison, side: int) -> list[tuple[Any, ...]]:
+    cells = [[*map(plain, found.cells[name][side].to_list()), None] for name in found.names]
+    return [tuple(own[code] for own, code in zip(cells, row, strict=True)) for row in codes.tolist()]
+
+
+def require_right(found: CountedComparison, before: pl.DataFrame, after: pl.DataFrame, plan: anonto.Plan) -> None:
+    """What was counted is what two tables with their rows in the same order have."""
+    assert (found.n_before, found.n_records) == (300, before.height)
+    assert (found.names, found.identifiers) == (NAMES, ("name",))
+    rows = rows_of(before), rows_of(after)
+    for side, (codes, counts) in enumerate((found.originals, found.released)):
+        assert Counter(dict(zip(decoded(codes, found, side), counts.tolist(), strict=True))) == Counter(rows[side])
+        assert len(set(map(tuple, codes.tolist()))) == codes.shape[0]
+        for name in NAMES:
+            assert found.cells[name][side].null_count() == 0
+    assert list(found.pairs) == [name for name in NAMES if name in plan.masked]
+    for name, (own, new, counts) in found.pairs.items():
+        cells = [[*map(plain, one.to_list()), None] for one in found.cells[name]]
+        place = NAMES.index(name)
+        pairs = [(cells[0][i], cells[1][j]) for i, j in zip(own.tolist(), new.tolist(), strict=True)]
+        wanted = Counter((one[place], other[place]) for one, other in zip(*rows, strict=True))
+        assert Counter(dict(zip(pairs, counts.tolist(), strict=True))) == wanted
+        assert len(set(pairs)) == len(pairs)
+    both = [*zip(before.select(NAMES).iter_rows(), after.select(NAMES).iter_rows(), strict=True)]
+    for step, unchanged in zip(plan.steps, found.unchanged, strict=True):
+        places = [NAMES.index(name) for name in step.columns]
+        same = (all(number_of(one[place]) == number_of(other[place]) for place in places) for one, other in both)
+        assert unchanged == sum(same)
+    drawn = np.sort(np.random.default_rng(1).choice(before.height, 40, replace=False, shuffle=False))
+    assert decoded(found.persons[0], found, 0) == [rows[0][i] for i in drawn]
+    assert decoded(found.persons[1], found, 1) == [rows[1][i] for i in drawn]
+
+
+@pytest.fixture(scope="module")
+def folder(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An original in several files, and two releases of it, each with its order kept and shuffled."""
+    here = tmp_path_factory.mktemp("comparing")
+    (here / "in.parquet").mkdir()
+    for number, (first, last) in enumerate([(0, 20), (20, 230), (230, 300)]):
+        patients()[first:last].write_parquet(here / "in.parquet" / f"{number}.parquet", row_group_size=64)
+    for name, plan in (("plain", PLAN), ("exchanged", EXCHANGING)):
+        release = anonto.mask(spark.read.parquet(str(here / "in.parquet")), plan, seed=SEED.number)
+        release.save(here / f"{name} kept.parquet", keep_order=True, private=False)
+        release.save(here / f"{name} shuffled.parquet", private=False)
+    return here
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("anonto.engine.spark_pairs.CELLS_OF_A_PART", 400)
+
+
+@pytest.mark.usefixtures("small_parts")
+@pytest.mark.parametrize(
+    ("made", "plan", "order", "seed"),
+    [
+        ("plain", PLAN, "kept", None),
+        ("plain", PLAN, "shuffled", SEED),
+        ("exchanged", EXCHANGING, "kept", SEED),
+        ("exchanged", EXCHANGING, "shuffled", SEED),
+    ],
+)
+def test_counts_pairs_and_persons_are_those_of_one_machine(
+    made: str, plan: anonto.Plan, order: str, seed: Seed | None, spark: Any, folder: Path
+) -> None:
+    original = spark.read.parquet(str(folder / "in.parquet"))
+    found = compared(original, spark.read.parquet(str(folder / f"{made} {order}.parquet")), plan, seed=seed)
+    require_right(found, that_stay(patients()), read_back(folder / f"{made} kept.parquet"), plan)
+    assert (found.evidence is None) == (seed is None)
+    if found.evidence is not None:
+        assert found.evidence["n_records"] == found.n_records
+
+
+def test_what_is_no_file_is_compared_and_leaves_nothing_behind(
+    spark: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = spark.read.parquet(str(folder / "in.parquet"))
+    release = anonto.mask(original, PLAN, seed=SEED.number)
+    with pytest.raises(NoScratchError):
+        compared(original, release.table)
+    monkeypatch.setattr(type(spark.sparkContext), "getCheckpointDir", lambda _: f"file:{tmp_path}/{uuid4()}")
+    found = compared(original, release.table, seed=SEED)
+    require_right(found, that_stay(patients()), read_back(folder / "plain kept.parquet"), PLAN)
+    with pytest.raises(ForeignRecordError) as told:
+        compared(original, release.table, seed=Seed(7 << 90))
+    assert not [*tmp_path.iterdir()], told
+
+
+def test_tables_that_do_not_belong_together_are_refused(spark: Any, folder: Path, tmp_path: Path) -> None:
+    original = spark.read.parquet(str(folder / "in.parquet"))
+    kept = spark.read.parquet(str(folder / "plain kept.parquet"))
+    with pytest.raises(MissingColumnError, match="age"):
+        compared(original.drop("age"), kept)
+    with pytest.raises(ForeignReleaseError, match="lacks ward;") as told:
+        compared(original, kept.drop("ward", "beside"))
+    assert (told.value.missing, told.value.further) == (["ward"], [])
+    with pytest.raises(ForeignReleaseError, match="has name besides"):
+        compared(original, original)
+    shuffled = spark.read.parquet(str(folder / "plain shuffled.parquet"))
+    with pytest.raises(ShuffledRowsError, match="'weight'"):
+        compared(original, shuffled)
+    with pytest.raises(ReleaseShapeError):
+        compared(original, kept.where("ward is null or ward <> 'W3'"))
+    changed = read_back(folder / "plain kept.parquet")
+    low, high = (changed["pain"].to_list().index(one) for one in ("low", "high"))
+    pain = changed["pain"].scatter([low, high], ["high", "low"])
+    changed.with_columns(pain).write_parquet(tmp_path / "changed.parquet")
+    with pytest.raises(ForeignRecordError):
+        compared(original, spark.read.parquet(str(tmp_path / "changed.parquet")), seed=SEED)
+
+
+def test_what_the_driver_cannot_hold_is_not_brought_there(
+    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, kept = (spark.read.parquet(str(folder / f"{one}.parquet")) for one in ("in", "plain kept"))
+    found = compared(original, kept, n_persons=1000)
+    assert found.persons[0].shape == found.persons[1].shape == (found.n_records, len(NAMES))
+    n_distinct = found.originals[1].size + found.released[1].size
+    n_pairs = sum(counts.size for _, _, counts in found.pairs.values())
+    monkeypatch.setattr(clusters, "driver_memory", lambda: 1000)
+    with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_distinct} distinct records of 6 columns needs"):
+        compared(original, kept)
+    monkeypatch.setattr(clusters, "driver_memory", lambda: 40 * 6 * n_distinct)
+    with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_pairs} distinct pairs of cells .* in 3 columns"):
+        compared(original, kept)
+
+
+def test_no_rows_and_no_columns_are_compared_too(spark: Any, folder: Path) -> None:
+    original, kept = (spark.read.parquet(str(folder / f"{one}.parquet")) for one in ("in", "plain kept"))
+    nobody = compared(original.where("beside < 0"), kept.where("beside < 0"))
+    assert (nobody.n_before, nobody.n_records, nobody.unchanged) == (0, 0, (0, 0))
+    assert nobody.originals[0].shape == nobody.released[0].shape == nobody.persons[0].shape == (0, len(NAMES))
+    assert all(counts.size == 0 for _, _, counts in nobody.pairs.values())
+    nothing = compared(kept, kept, plan_of({}))
+    assert (nothing.names, nothing.originals[1].tolist()) == ((), [nothing.n_before])
+
+
+# ------------------------------------------------------------------------------------------------ without Java
+
+
+@st.composite
+def two_tables(draw: st.DrawFn) -> tuple[Any, Any, int]:
+    n = draw(st.integers(1, 40))
+    rows = st.lists(st.lists(st.integers(-1, 3), min_size=3, max_size=3), min_size=n, max_size=n)
+    before, after = (np.array(draw(rows), dtype=np.int32).T for _ in range(2))
+    return before, after, draw(st.integers(1, n))
+
+
+def packed(cut: Cut, tables: tuple[Any, Any], shuffling: Any) -> list[Any]:
+    """Rows as `CodingTask` hands them on, some at a time, in any order."""
+    found = []
+    for side, codes in enumerate(tables):
+        for rows in np.array_split(shuffling.permutation(codes.shape[1]), 3):
+            for part, own in stretches(cut.parts(rows)):
+                found.append((part, pickle.dumps((side, rows[own], codes[:, rows[own]]))))
+    order = shuffling.permutation(len(found))
+    parts, contents = zip(*(found[i] for i in order), strict=True)
+    return [pa.RecordBatch.from_arrays([pa.array(parts, pa.int32()), pa.array(contents, pa.binary())], ["p", "c"])]
+
+
+@given(two_tables(), st.integers(0, 5))
+def test_rows_in_any_order_are_paired_and_counted(tables: tuple[Any, Any, int], seed: int) -> None:
+    before, after, n_parts = tables
+    cut = Cut(before.shape[1], n_parts)
+    plain_numbers = np.array([0, 1, 2, 3, -1], dtype=np.int32)
+    asked = Asked(
+        masked=(0, 2),
+        steps=((0, 2),),
+        alike={0: (plain_numbers, plain_numbers), 2: (plain_numbers, plain_numbers)},
+        texts={1: (plain_numbers, plain_numbers)},
+        persons=np.arange(0, cut.n_records, 3),
+    )
+    paired = PairingTask(asked, cut)(packed(cut, (before, after), np.random.default_rng(seed)))
+    found: dict[int, list[Any]] = {}
+    for batch in AddingTask()(paired):
+        what, size, content = (column[0].as_py() for column in batch.columns)
+        found.setdefault(what, []).append(pickle.loads(content))  # noqa: S301 - our own tasks wrote it
+        assert what == SEEN or size == found[what][-1].counts.size
+    wanted = {BEFORE: before, AFTER: after, FIRST_PAIRS: [before[0], after[0]], FIRST_PAIRS + 1: [before[2], after[2]]}
+    for what, columns in wanted.items():
+        [records] = found[what]
+        counts = dict(zip(map(tuple, records.codes.tolist()), records.counts.tolist(), strict=True))
+        assert counts == Counter(zip(*(column.tolist() for column in columns), strict=True))
+    seen = sorted(found[SEEN], key=lambda one: int(one.persons[0]) if one.persons.size else -1)
+    assert sum(one.unchanged[0] for one in seen) == np.count_nonzero((before == after)[[0, 2]].all(axis=0))
+    assert any(one.differing for one in seen) == (before[1] != after[1]).any()
+    assert np.concatenate([one.before for one in seen], axis=1).tolist() == before[:, ::3].tolist()
+    assert np.concatenate([one.after for one in seen], axis=1).tolist() == after[:, ::3].tolist()
+
+
+def test_a_row_that_comes_twice_or_never_is_refused() -> None:
+    cut, codes = Cut(4, 1), np.zeros((1, 4), dtype=np.int32)
+    asked = Asked((), (), {}, {}, np.empty(0, dtype=np.int64))
+    whole = packed(cut, (codes, codes), np.random.default_rng(0))
+    lacking = [whole[0].slice(1)]
+    with pytest.raises(TableChangedError):
+        list(PairingTask(asked, cut)(lacking))
+    with pytest.raises(TableChangedError):
+        list(PairingTask(asked, cut)([whole[0].slice(0, 1), *whole]))
+
+
+@given(st.integers(1, 500), st.integers(1, 40))
+def test_parts_follow_each_other_and_have_all_rows(n_records: int, n_parts: int) -> None:
+    cut = Cut(n_records, min(n_parts, n_records))
+    parts = cut.parts(np.arange(n_records))
+    assert [cut.first(part) for part in range(cut.n_parts + 1)] == [
+        *np.searchsorted(parts, np.arange(cut.n_parts)).tolist(),
+        n_records,
+    ]
+
+
+def test_a_digest_tells_rows_that_changed_places_and_not_in_which_order_they_came() -> None:
+    keys = np.array([1, 1 << 63], dtype=np.uint64)
+    codes, numbers = np.array([[0, 1, -1], [5, 5, 5]], dtype=np.int32), np.arange(3)
+    whole = digests([*codes], [numbers], keys)
+    turned = digests([*codes[:, ::-1]], [numbers[::-1].copy()], keys)
+    assert whole.tolist() == turned.tolist()
+    assert whole.tolist() != digests([*codes[:, ::-1]], [numbers], keys).tolist()
+    parts = digests([*codes[:, :1]], [numbers[:1]], keys) + digests([*codes[:, 1:]], [numbers[1:]], keys)
+    assert whole.tolist() == parts.tolist()
