@@ -367,7 +367,7 @@ def _compared(
     in_order = record is not None or same_order or shows_order([series[name][0] for name in as_is])
     if not in_order and isinstance(masked, str | os.PathLike):
         raise UncheckedRowsError
-    tables = _Tables(series, identifiers, rows, n_before, n_after, in_order=in_order, evidence=evidence)
+    tables = _Tables(series, (), identifiers, rows, n_before, n_after, in_order=in_order, evidence=evidence)
     return _described(tables, plan)
 
 
@@ -377,6 +377,8 @@ class _Tables:
 
     series: Mapping[str, tuple[pl.Series, pl.Series]]
     """For each column its cells before and after."""
+    others: Sequence[str]
+    """Columns that are the same in both, and not looked at."""
     identifiers: Sequence[str]
     rows: NDArray[np.int64]
     """Which row of the original each row was."""
@@ -410,7 +412,7 @@ def _described(tables: _Tables, plan: Plan) -> tuple[dict[str, ComparedColumn], 
         "records": tables.n_after,
         "dropped_records": tables.n_before - tables.n_after,
         "dropped_columns": list(tables.identifiers),
-        "released_as_is": as_is,
+        "released_as_is": [*as_is, *tables.others],
         "made_anew": evidence is not None,
         "rows_in_order": tables.in_order,
         "stayed_without_a_concept": {
@@ -460,6 +462,7 @@ def _compared_from_counts(
         n_persons=PERSONS_DRAWN,
         rng=rng,
         numbered=numbered,
+        mask=mask,
     )
     cells = {name: (_as_enumeration(before), _as_enumeration(after)) for name, (before, after) in found.cells.items()}
     (originals, of_originals), (released, of_released) = found.originals, found.released
@@ -481,9 +484,16 @@ def _compared_from_counts(
         for place, name in enumerate(found.names)
     }
     as_is = [name for name in found.names if name not in plan.masked]
-    in_order = record is not None or same_order or shows_order([series[name][0] for name in as_is], amounts.original)
+    witnesses = [pl.Series(one) for one in found.witnesses.T]
+    in_order = (
+        record is not None
+        or same_order
+        or shows_order([series[name][0] for name in as_is], amounts.original)
+        or shows_order(witnesses)
+    )
     tables = _Tables(
         series,
+        found.others,
         found.identifiers,
         np.arange(before.shape[0]),
         found.n_before,

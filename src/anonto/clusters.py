@@ -49,7 +49,7 @@ from anonto.table.table import Origin
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     import polars as pl
@@ -118,6 +118,19 @@ def profile_frame(frame: Any, plan: Plan) -> dict[str, Any]:
     return profile_on_cluster(source.table, plan)
 
 
+def fit_here(tables: Sequence[Any], plan: Plan) -> bool:
+    """Whether the cells of DataFrames that an assessment looks at can be brought together on this machine."""
+    require_spark()
+    named = {*plan.columns, *plan.masked, *plan.also_needed}
+    allowed = driver_memory()
+    for table in tables:
+        n_columns = sum(name in named and plan.description(name).role != "identifier" for name in table.columns)
+        n_rows = SparkTable.of(table).n_stored if has_row_numbers(table) else table.count()
+        if BYTES_PER_CELL * n_rows * n_columns > allowed:
+            return False
+    return True
+
+
 def to_compare(table: Any, plan: Plan) -> pl.DataFrame:
     """Of a DataFrame the columns that an assessment looks at, as codes on this machine, in the order of the rows.
 
@@ -164,7 +177,8 @@ def counted_on_cluster(
     """
     named = [*plan.columns, *plan.masked, *plan.also_needed]
     identifiers = [name for name in named if plan.description(name).role == "identifier"]
-    names, dropped = compared_names(original.columns, masked.columns, plan.masked, named, identifiers)
+    present, dropped = compared_names(original.columns, masked.columns, plan.masked, named, identifiers)
+    others = tuple(name for name in present if name not in plan.masked and plan.description(name).role == "other")
     with _taken_for_now(original) as before, _taken_for_now(_in_order(masked)) as after:
 
         def anew() -> tuple[MaskedFrame, dict[str, Any]]:
@@ -176,10 +190,11 @@ def counted_on_cluster(
         return Comparing(
             before=before.table,
             after=after.table,
-            names=names,
+            names=tuple(name for name in present if name not in others),
+            others=others,
             identifiers=dropped,
             steps=[step.columns for step in plan.steps],
-            descriptions={name: plan.description(name) for name in names},
+            descriptions={name: plan.description(name) for name in present},
             open_once=opener(plan.folder),
             allowed=driver_memory(),
         ).compared(n_persons, rng, numbered, seed, anew)

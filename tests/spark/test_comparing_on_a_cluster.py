@@ -67,7 +67,7 @@ EXCHANGING = plan_of(
         ],
     }
 )
-NAMES = ("illness", "age", "pain", "weight", "ward", "seen")
+NAMES = ("illness", "age", "pain", "weight", "ward")
 
 
 def patients(n: int = 300) -> pl.DataFrame:
@@ -141,7 +141,7 @@ def decoded(codes: Any, found: CountedComparison, side: int) -> list[tuple[Any, 
 def require_right(found: CountedComparison, before: pl.DataFrame, after: pl.DataFrame, plan: anonto.Plan) -> None:
     """What was counted is what two tables with their rows in the same order have."""
     assert (found.n_before, found.n_records) == (300, before.height)
-    assert (found.names, found.identifiers) == (NAMES, ("name",))
+    assert (found.names, found.others, found.identifiers) == (NAMES, ("seen",), ("name",))
     rows = rows_of(before), rows_of(after)
     for side, (codes, counts) in enumerate((found.originals, found.released)):
         assert Counter(dict(zip(decoded(codes, found, side), counts.tolist(), strict=True))) == Counter(rows[side])
@@ -164,6 +164,9 @@ def require_right(found: CountedComparison, before: pl.DataFrame, after: pl.Data
     drawn = np.sort(np.random.default_rng(1).choice(before.height, 40, replace=False, shuffle=False))
     assert decoded(found.persons[0], found, 0) == [rows[0][i] for i in drawn]
     assert decoded(found.persons[1], found, 1) == [rows[1][i] for i in drawn]
+    seen = [before["seen"][int(i)] for i in drawn]
+    assert len(set(zip(seen, map(tuple, found.witnesses.tolist()), strict=True))) == len(set(seen))
+    assert len(set(map(tuple, found.witnesses.tolist()))) == len(set(seen))
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +237,10 @@ def test_tables_that_do_not_belong_together_are_refused(spark: Any, folder: Path
     shuffled = spark.read.parquet(str(folder / "plain shuffled.parquet"))
     with pytest.raises(ShuffledRowsError, match="'weight'"):
         compared(original, shuffled)
+    later = read_back(folder / "plain kept.parquet").with_columns(pl.col("seen") + pl.duration(days=1))
+    later.write_parquet(tmp_path / "later.parquet")
+    with pytest.raises(ShuffledRowsError, match="'seen'"):
+        compared(original, spark.read.parquet(str(tmp_path / "later.parquet")))
     with pytest.raises(ReleaseShapeError):
         compared(original, kept.where("ward is null or ward <> 'W3'"))
     changed = read_back(folder / "plain kept.parquet")
@@ -253,9 +260,9 @@ def test_what_the_driver_cannot_hold_is_not_brought_there(
     n_distinct = found.originals[1].size + found.released[1].size
     n_pairs = sum(counts.size for _, _, counts in found.pairs.values())
     monkeypatch.setattr(clusters, "driver_memory", lambda: 1000)
-    with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_distinct} distinct records of 6 columns needs"):
+    with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_distinct} distinct records of 5 columns needs"):
         compared(original, kept)
-    monkeypatch.setattr(clusters, "driver_memory", lambda: 40 * 6 * n_distinct)
+    monkeypatch.setattr(clusters, "driver_memory", lambda: 40 * 5 * n_distinct)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_pairs} distinct pairs of cells .* in 3 columns"):
         compared(original, kept)
 
@@ -276,7 +283,7 @@ def test_no_rows_and_no_columns_are_compared_too(spark: Any, folder: Path) -> No
 @st.composite
 def two_tables(draw: st.DrawFn) -> tuple[Any, Any, int]:
     n = draw(st.integers(1, 40))
-    rows = st.lists(st.lists(st.integers(-1, 3), min_size=3, max_size=3), min_size=n, max_size=n)
+    rows = st.lists(st.lists(st.integers(-1, 3), min_size=5, max_size=5), min_size=n, max_size=n)
     before, after = (np.array(draw(rows), dtype=np.int32).T for _ in range(2))
     return before, after, draw(st.integers(1, n))
 
@@ -299,6 +306,7 @@ def test_rows_in_any_order_are_paired_and_counted(tables: tuple[Any, Any, int], 
     cut = Cut(before.shape[1], n_parts)
     plain_numbers = np.array([0, 1, 2, 3, -1], dtype=np.int32)
     asked = Asked(
+        n_columns=3,
         masked=(0, 2),
         steps=((0, 2),),
         alike={0: (plain_numbers, plain_numbers), 2: (plain_numbers, plain_numbers)},
@@ -311,21 +319,28 @@ def test_rows_in_any_order_are_paired_and_counted(tables: tuple[Any, Any, int], 
         what, size, content = (column[0].as_py() for column in batch.columns)
         found.setdefault(what, []).append(pickle.loads(content))  # noqa: S301 - our own tasks wrote it
         assert what == SEEN or size == found[what][-1].counts.size
-    wanted = {BEFORE: before, AFTER: after, FIRST_PAIRS: [before[0], after[0]], FIRST_PAIRS + 1: [before[2], after[2]]}
+    wanted = {
+        BEFORE: before[:3],
+        AFTER: after[:3],
+        FIRST_PAIRS: [before[0], after[0]],
+        FIRST_PAIRS + 1: [before[2], after[2]],
+    }
     for what, columns in wanted.items():
         [records] = found[what]
         counts = dict(zip(map(tuple, records.codes.tolist()), records.counts.tolist(), strict=True))
         assert counts == Counter(zip(*(column.tolist() for column in columns), strict=True))
     seen = sorted(found[SEEN], key=lambda one: int(one.persons[0]) if one.persons.size else -1)
     assert sum(one.unchanged[0] for one in seen) == np.count_nonzero((before == after)[[0, 2]].all(axis=0))
-    assert any(one.differing for one in seen) == (before[1] != after[1]).any()
+    differs = before != after
+    wanted_differing = {column for column, own in ((1, differs[1]), (3, differs[3:])) if own.any()}
+    assert {column for one in seen for column in one.differing} == wanted_differing
     assert np.concatenate([one.before for one in seen], axis=1).tolist() == before[:, ::3].tolist()
     assert np.concatenate([one.after for one in seen], axis=1).tolist() == after[:, ::3].tolist()
 
 
 def test_a_row_that_comes_twice_or_never_is_refused() -> None:
     cut, codes = Cut(4, 1), np.zeros((1, 4), dtype=np.int32)
-    asked = Asked((), (), {}, {}, np.empty(0, dtype=np.int64))
+    asked = Asked(1, (), (), {}, {}, np.empty(0, dtype=np.int64))
     whole = packed(cut, (codes, codes), np.random.default_rng(0))
     lacking = [whole[0].slice(1)]
     with pytest.raises(TableChangedError):

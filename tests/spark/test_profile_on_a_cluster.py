@@ -11,7 +11,13 @@ import pytest
 import anonto
 from anonto import clusters
 from anonto.clusters import profile_frame
-from anonto.errors import MissingColumnError, ShuffledRowsError, TooLargeToAssessError, UncheckedRowsError
+from anonto.errors import (
+    MissingColumnError,
+    NotForClustersError,
+    ShuffledRowsError,
+    TooLargeToAssessError,
+    UncheckedRowsError,
+)
 from anonto.plan import plan_of
 from anonto.stats.profile import profile
 
@@ -83,3 +89,37 @@ def test_an_assessment_finds_what_it_finds_on_one_machine(spark: Any, tmp_path: 
     del plan["columns"]["ward"]
     with pytest.raises(UncheckedRowsError):
         anonto.assess(original, masked, plan)
+
+
+def test_a_table_that_the_driver_cannot_hold_is_attacked_from_counts(spark: Any, tmp_path: Path) -> None:
+    plan = {
+        "columns": {**PLAN["columns"], "note": {"role": "other"}, "age": {"kind": "numeric", "missing": "drop"}},
+        "steps": [
+            {"method": "group-swap", "columns": ["illness", "pain"], "k": 5},
+            {"method": "semantic-noise", "columns": ["age"], "noise_level": 0.2},
+        ],
+    }
+    table = patients(300).with_columns(note=pl.int_range(pl.len()).cast(pl.String))
+    table.write_parquet(tmp_path / "in.parquet", row_group_size=77)
+    original = spark.read.parquet(str(tmp_path / "in.parquet"))
+    anonto.mask(original, plan, seed=1 << 100).save(tmp_path / "out.parquet")
+    record = tmp_path / "out.parquet.private.json"
+    masked = spark.read.parquet(str(tmp_path / "out.parquet"))
+    by_row = anonto.assess(original, masked, plan, private=record)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clusters, "fit_here", lambda *_: False)
+        found = anonto.assess(original, masked, plan, private=record)
+        with pytest.raises(ShuffledRowsError):
+            anonto.assess(original, masked, plan)
+        with pytest.raises(NotForClustersError):
+            anonto.assess(original, masked, plan, private=record, second=(masked, plan), second_private=record)
+    assert found.n_records == by_row.n_records < 300
+    assert {**found.facts, "pictures": 0} == {**by_row.facts, "pictures": 0}
+    assert found.utility["columns"].keys() == by_row.utility["columns"].keys()
+    for name, losses in found.utility["columns"].items():
+        wanted = by_row.utility["columns"][name]
+        assert (losses["rmse"], losses["changed"]) == pytest.approx((wanted["rmse"], wanted["changed"]), rel=1e-9)
+    for one, wanted in zip(found.risk, by_row.risk, strict=True):
+        assert (one.attack, one.columns, one.n) == (wanted.attack, wanted.columns, wanted.n)
+        at_once = one.attack == "global-linkage" or one.details.get("matching") == "global"
+        assert one.rate == pytest.approx(wanted.rate, abs=0.05 if at_once else 1e-9)

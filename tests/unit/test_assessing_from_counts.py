@@ -86,9 +86,11 @@ def counted_slowly(
     n_persons: int,
     rng: np.random.Generator,
     numbered: Callable[[str, pl.Series, pl.Series], tuple[NDArray[np.int32], NDArray[np.int32]]],
+    mask: Any,
 ) -> Any:
     """What a cluster counts, row by row."""
     assert seed is None
+    assert mask is anonto.mask
     names = tuple(original.columns)
     coded = [{name: _coded(table[name]) for name in names} for table in (original, masked)]
     records = [list(zip(*(one[name][1].tolist() for name in names), strict=True)) for one in coded]
@@ -109,11 +111,13 @@ def counted_slowly(
         n_before=len(original),
         n_records=len(original),
         names=names,
+        others=(),
         identifiers=(),
         cells=cells,
         originals=_counted(records[0]),
         released=_counted(records[1]),
         persons=tuple(np.array(one, dtype=np.int32)[persons] for one in records),
+        witnesses=np.empty((persons.size, 0), dtype=np.int32),
         pairs=pairs,
         unchanged=tuple(unchanged),
         evidence=None,

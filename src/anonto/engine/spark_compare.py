@@ -79,7 +79,9 @@ class CountedComparison:
     n_records: int
     """Those that stay: the rows of the release."""
     names: tuple[str, ...]
-    """The columns that are looked at, in the order of the original, without identifiers."""
+    """The columns that are counted, in the order of the original."""
+    others: tuple[str, ...]
+    """Those that are only compared: no step masks them, and they are the same in every row."""
     identifiers: tuple[str, ...]
     cells: Mapping[str, tuple[pl.Series, pl.Series]]
     """For each column its distinct cells, no null among them, in the rows of the original that stay and in the release.
@@ -92,6 +94,8 @@ class CountedComparison:
     """The same of the release."""
     persons: tuple[Codes, Codes]
     """Drawn persons × columns: their original records, and their released ones."""
+    witnesses: Codes
+    """Drawn persons × two numbers for each of the other columns: different for different texts."""
     pairs: Mapping[str, tuple[Codes, Codes, Longs]]
     """For each masked column what became of what: places before, places after, and how many rows."""
     unchanged: tuple[int, ...]
@@ -132,7 +136,9 @@ class Comparing:
     before: SparkTable
     after: SparkTable
     names: tuple[str, ...]
-    """The columns that are looked at."""
+    """The columns that are counted."""
+    others: tuple[str, ...]
+    """Those that are only compared."""
     identifiers: tuple[str, ...]
     steps: Sequence[Sequence[str]]
     """For each step the columns that it masks."""
@@ -172,15 +178,18 @@ class Comparing:
         records, seen = self._paired(coding, order, self._asked(before, after, cells, numbered, drawn), before.n_kept)
         for table in (self.before, self.after):
             table.require_unchanged()
+        persons = self._persons(seen, drawn)
         return CountedComparison(
             n_before=before.n_rows,
             n_records=before.n_kept,
             names=self.names,
+            others=self.others,
             identifiers=self.identifiers,
             cells=cells,
             originals=(records[BEFORE].codes, records[BEFORE].counts),
             released=(records[AFTER].codes, records[AFTER].counts),
-            persons=self._persons(seen, drawn),
+            persons=(persons[0], persons[1]),
+            witnesses=persons[2],
             pairs={
                 name: (*np.ascontiguousarray(found.codes.T), found.counts)
                 for name, found in zip(self._masked, records[FIRST_PAIRS:], strict=True)
@@ -197,7 +206,7 @@ class Comparing:
     # ------------------------------------------------------------------------------------------ each table
 
     def _rows_that_stay(self) -> StayingRows | None:
-        described = ((name, self.descriptions[name]) for name in self.names)
+        described = ((name, self.descriptions[name]) for name in (*self.names, *self.others))
         names = [name for name, one in described if "drop" in (one.missing, one.unmatched)]
         return rows_that_stay(self.before, names, self.descriptions, self.open_once)
 
@@ -228,6 +237,7 @@ class Comparing:
         place_of = {name: place for place, name in enumerate(self.names)}
         masked = self._masked
         return Asked(
+            n_columns=len(self.names),
             masked=tuple(place_of[name] for name in masked),
             steps=tuple(tuple(place_of[name] for name in step) for step in self.steps),
             alike={place_of[name]: _with_null(*numbered(name, *cells[name])) for name in masked},
@@ -247,8 +257,11 @@ class Comparing:
         if not self.names:
             all_alike = np.array([n_records] if n_records else [], dtype=np.int64)
             return [CountedRecords(np.empty((all_alike.size, 0), np.int32), all_alike) for _ in widths], []
-        cut = Cut.of(n_records, len(self.names))
-        tasks = CodingTask(coding[BEFORE], BEFORE, None, cut), CodingTask(coding[AFTER], AFTER, order, cut)
+        cut = Cut.of(n_records, len(self.names) + 2 * len(self.others))
+        tasks = (
+            CodingTask(coding[BEFORE], BEFORE, None, cut, self.others),
+            CodingTask(coding[AFTER], AFTER, order, cut, self.others),
+        )
         with jobs(self.before.session, "Comparing the rows"), self.before.own_splits():
             frame = counted_pairs((self.before, self.after), tasks, PairingTask(asked, cut)).persist()
             try:
@@ -269,7 +282,7 @@ class Comparing:
             raise TableChangedError
         differing = sorted({column for one in seen for column in one.differing})
         if differing:
-            raise ShuffledRowsError(self.names[differing[0]])
+            raise ShuffledRowsError((*self.names, *self.others)[differing[0]])
         return seen
 
     def _require_room(self, sizes: Mapping[int, int]) -> None:
@@ -285,16 +298,19 @@ class Comparing:
             what = f"distinct pairs of cells before and after in {with_noun(len(self._masked), 'column')}"
             raise TooLargeToAssessError(n_pairs, what, needed, self.allowed)
 
-    def _persons(self, seen: Sequence[Seen], drawn: Longs) -> tuple[Codes, Codes]:
-        """The records of the drawn persons, in the order of their rows."""
-        empty = np.empty((len(self.names), 0), np.int32)
+    def _persons(self, seen: Sequence[Seen], drawn: Longs) -> tuple[Codes, Codes, Codes]:
+        """The records of the drawn persons before and after, in the order of their rows; and hashes of others."""
+        n_names = len(self.names)
+        empty = np.empty((n_names + 2 * len(self.others), 0), np.int32)
         numbers = np.concatenate([np.empty(0, np.int64), *(one.persons for one in seen)])
         in_order = np.argsort(numbers)
         if self.names and not np.array_equal(numbers[in_order], drawn):
             raise TableChangedError
-        before = np.concatenate([empty, *(one.before for one in seen)], axis=1)
-        after = np.concatenate([empty, *(one.after for one in seen)], axis=1)
-        return np.ascontiguousarray(before[:, in_order].T), np.ascontiguousarray(after[:, in_order].T)
+        before = np.concatenate([empty, *(one.before for one in seen)], axis=1)[:, in_order]
+        after = np.concatenate([empty, *(one.after for one in seen)], axis=1)[:, in_order]
+        parts = before[:n_names], after[:n_names], before[n_names:]
+        records, released, witnesses = (np.ascontiguousarray(one.T) for one in parts)
+        return records, released, witnesses
 
 
 def _drawn(n_records: int, n_persons: int, rng: np.random.Generator) -> Longs:

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
+from anonto.engine.spark_counts import as_polars
 from anonto.engine.spark_table import ROWS_OF_A_TASK, as_function
 from anonto.errors import TableChangedError
 from anonto.rng_kernels import mixed
 from anonto.table.record_counts import CountedRecords, RecordCounter
+from anonto.table.series import as_text_series
 from anonto.threads import stay_alone
 
 if TYPE_CHECKING:
@@ -89,6 +92,13 @@ class CodingTask:
     order: RowOrder | None
     """How rows were shuffled: the row of the original at each place; None where they have their own numbers."""
     cut: Cut
+    others: tuple[str, ...] = ()
+    """Columns that are only compared: hashes of their texts go along, two codes each."""
+
+    @property
+    def looked_at(self) -> list[str]:
+        """Columns that tasks must see."""
+        return [*dict.fromkeys([*self.masking.looked_at, *self.others])]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """From the cells of a task to the parts that its rows are in."""
@@ -101,7 +111,10 @@ class CodingTask:
                 yield pa.RecordBatch.from_arrays([parts, contents], names=[PART, CONTENT])
 
     def _contents(self, piece: MaskedPiece) -> Iterator[tuple[int, bytes]]:
-        codes = np.stack([piece.raw[name] for name in self.masking.columns])
+        hashes = (_hashes(piece.cells, name) for name in self.others)
+        codes = np.stack(
+            [*(piece.raw[name] for name in self.masking.columns), *(half for one in hashes for half in one)]
+        )
         last = piece.first + codes.shape[1]
         numbers = np.arange(piece.first, last) if self.order is None else self.order.part(piece.first, last)
         numbers = numbers.astype(np.int64)
@@ -109,10 +122,18 @@ class CodingTask:
             yield part, pickle.dumps((self.side, numbers[rows], codes[:, rows]), protocol=5)
 
 
+def _hashes(cells: Any, name: str) -> Codes:
+    """For the texts of a column 64 bits each, as two rows of codes."""
+    texts = as_text_series(as_polars(cells, name)).cast(pl.String)
+    return np.ascontiguousarray(texts.hash().to_numpy().view(np.int32).reshape(-1, 2).T)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """What is asked of rows before and after masking; columns are given by their places."""
 
+    n_columns: int
+    """So many are counted; behind them are the hashes of those that are only compared."""
     masked: tuple[int, ...]
     """Columns whose pairs of values are counted."""
     steps: tuple[tuple[int, ...], ...]
@@ -136,7 +157,7 @@ class Seen:
     """Columns that must not change and did."""
     persons: Longs
     before: Codes
-    """Columns × persons."""
+    """Columns, and behind them hashes of others, × persons."""
     after: Codes
 
 
@@ -188,8 +209,8 @@ class PairingTask:
     def _counted(self, part: int, rows: PartOfRows) -> Iterator[Any]:
         before, after = rows.codes
         yield _batch([(part, SEEN, self._seen(rows))])
-        yield self._parted(BEFORE, before)
-        yield self._parted(AFTER, after)
+        yield self._parted(BEFORE, before[: self.asked.n_columns])
+        yield self._parted(AFTER, after[: self.asked.n_columns])
         for place, column in enumerate(self.asked.masked):
             yield self._parted(FIRST_PAIRS + place, (before[column], after[column]))
 
@@ -210,10 +231,19 @@ class PairingTask:
             unchanged=tuple(
                 int(np.count_nonzero(np.logical_and.reduce([same[column] for column in step]))) for step in asked.steps
             ),
-            differing=tuple(
-                column
-                for column, (own, new) in asked.texts.items()
-                if (own[before[column]] != new[after[column]]).any()
+            differing=(
+                *(
+                    column
+                    for column, (own, new) in asked.texts.items()
+                    if (own[before[column]] != new[after[column]]).any()
+                ),
+                *(
+                    asked.n_columns + place // 2
+                    for place, (own, new) in enumerate(
+                        zip(before[asked.n_columns :], after[asked.n_columns :], strict=True)
+                    )
+                    if (own != new).any()
+                ),
             ),
             persons=asked.persons[here],
             before=before[:, persons],
@@ -283,9 +313,7 @@ def counted_pairs(
 ) -> Any:
     """A DataFrame of what was counted: see `AddingTask`."""
     schema = f"{PART} int, {CONTENT} binary"
-    before, after = (
-        table.mapped(task, task.masking.looked_at, schema) for table, task in zip(tables, tasks, strict=True)
-    )
+    before, after = (table.mapped(task, task.looked_at, schema) for table, task in zip(tables, tasks, strict=True))
     n_parts = pairing.cut.n_parts
     paired = _brought_together(before.unionByName(after), n_parts).mapInArrow(
         as_function(pairing), f"{PART} int, {COUNTED} int, {CONTENT} binary"
