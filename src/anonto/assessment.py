@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from anonto.engine.memory import memory_of
 from anonto.errors import (
     ForeignRecordError,
     ForeignReleaseError,
     MissingColumnError,
     MissingFileError,
     NotForClustersError,
+    OnlyForClustersError,
     ParameterError,
     PrivateRecordError,
     ReleaseShapeError,
@@ -159,6 +161,7 @@ def assess(
     predict: str | None = None,
     second: tuple[Any, Plan | Mapping[str, Any] | str | os.PathLike[str]] | None = None,
     second_private: str | os.PathLike[str] | None = None,
+    memory: int | str | None = None,
     seed: int = 0,
 ) -> Assessment:
     """Attack a release with its original in hand, and measure what was lost.
@@ -173,6 +176,8 @@ def assess(
         predict: A column to be predicted from the others, to see what a model loses.
         second: Another release of the same original and its plan, to see what somebody can do who has both.
         second_private: The private record of the second release.
+        memory: For Spark DataFrames: how much memory of the driver may be taken, in bytes or as ``"2GB"``; without it
+            half of what its machine has. Tables whose rows do not fit are attacked from counts of them.
         seed: For the choice of persons in large tables; it has nothing to do with the seed of the release.
 
     Returns:
@@ -180,18 +185,21 @@ def assess(
     """
     record = _record_of(private)
     chosen = _plan_of_release(plan, record)
+    limit = None if memory is None else memory_of(memory)
+    if limit is not None and not (is_spark_frame(original) and is_spark_frame(masked)):
+        raise OnlyForClustersError("memory")
     if is_spark_frame(masked) and private is None and not same_order:
         _require_a_witness(chosen)
     rng = np.random.default_rng(seed)
     counted = None
-    if _is_too_large_for_here(original, masked, chosen):
+    if _is_too_large_for_here(original, masked, chosen, limit):
         if second is not None:
             raise NotForClustersError("second")
         columns, facts, side, counted = _compared_from_counts(
-            original, masked, chosen, record, rng, same_order=same_order
+            (original, masked), chosen, record, limit, rng, same_order=same_order
         )
     else:
-        original, masked = (_from_cluster(one, chosen) for one in (original, masked))
+        original, masked = (_from_cluster(one, chosen, limit) for one in (original, masked))
         columns, facts, side = _compared(original, masked, chosen, record, same_order=same_order)
     n_records = next(iter(columns.values())).n_rows if columns else 0
     if predict is not None and predict not in columns:
@@ -203,7 +211,7 @@ def assess(
     if second is not None:
         record_of_other = _record_of(second_private)
         plan_of_other = _plan_of_release(second[1], record_of_other)
-        other = _from_cluster(second[0], plan_of_other)
+        other = _from_cluster(second[0], plan_of_other, limit)
         _, _, other_side = _compared(original, other, plan_of_other, record_of_other, same_order=same_order)
         risk += tuple(_composed((chosen, side), (plan_of_other, other_side), rng))
     utility = _utility(columns, pairs, chosen, predict, rng)
@@ -433,17 +441,23 @@ def _described(tables: _Tables, plan: Plan) -> tuple[dict[str, ComparedColumn], 
     return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, tables.rows)
 
 
-def _is_too_large_for_here(original: Any, masked: Any, plan: Plan) -> bool:
+def _is_too_large_for_here(original: Any, masked: Any, plan: Plan, limit: int | None) -> bool:
     """Whether two tables are on a cluster and cannot be brought together on this machine."""
     if not (is_spark_frame(original) and is_spark_frame(masked)):
         return False
     from anonto.clusters import fit_here
 
-    return not fit_here([original, masked], plan)
+    return not fit_here([original, masked], plan, limit)
 
 
 def _compared_from_counts(
-    original: Any, masked: Any, plan: Plan, record: _Record | None, rng: np.random.Generator, *, same_order: bool
+    tables: tuple[Any, Any],
+    plan: Plan,
+    record: _Record | None,
+    limit: int | None,
+    rng: np.random.Generator,
+    *,
+    same_order: bool,
 ) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side, CountedCells]:
     """Both tables in one space, from what a cluster counts: distinct records, pairs of cells, and some persons."""
     from anonto.clusters import counted_on_cluster
@@ -455,14 +469,14 @@ def _compared_from_counts(
         return column.original, column.masked
 
     found = counted_on_cluster(
-        original,
-        masked,
+        *tables,
         plan,
         seed=None if record is None else record.seed,
         n_persons=PERSONS_DRAWN,
         rng=rng,
         numbered=numbered,
         mask=mask,
+        memory=limit,
     )
     cells = {name: (_as_enumeration(before), _as_enumeration(after)) for name, (before, after) in found.cells.items()}
     (originals, of_originals), (released, of_released) = found.originals, found.released
@@ -491,7 +505,7 @@ def _compared_from_counts(
         or shows_order([series[name][0] for name in as_is], amounts.original)
         or shows_order(witnesses)
     )
-    tables = _Tables(
+    side_by_side = _Tables(
         series,
         found.others,
         found.identifiers,
@@ -502,7 +516,7 @@ def _compared_from_counts(
         evidence=found.evidence,
         amounts=amounts,
     )
-    columns, facts, side = _described(tables, plan)
+    columns, facts, side = _described(side_by_side, plan)
     pairs = {}
     for name, (one, other, times) in found.pairs.items():
         both = gathered(cells[name][0], one), gathered(cells[name][1], other)
@@ -540,13 +554,13 @@ def _n_unmatched(column: ComparedColumn, original: pl.Series) -> int:
     return int(column.counts("original")[-1]) - cells.n_missing
 
 
-def _from_cluster(table: Any, plan: Plan) -> Any:
+def _from_cluster(table: Any, plan: Plan, limit: int | None) -> Any:
     """The columns of a Spark DataFrame that are looked at; other tables as they are."""
     if not is_spark_frame(table):
         return table
     from anonto.clusters import to_compare
 
-    return to_compare(table, plan)
+    return to_compare(table, plan, limit)
 
 
 def _require_a_witness(plan: Plan) -> None:

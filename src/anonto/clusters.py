@@ -118,11 +118,17 @@ def profile_frame(frame: Any, plan: Plan) -> dict[str, Any]:
     return profile_on_cluster(source.table, plan)
 
 
-def fit_here(tables: Sequence[Any], plan: Plan) -> bool:
-    """Whether the cells of DataFrames that an assessment looks at can be brought together on this machine."""
+def fit_here(tables: Sequence[Any], plan: Plan, memory: int | None) -> bool:
+    """Whether the cells of DataFrames that an assessment looks at can be brought together on this machine.
+
+    Args:
+        tables: The DataFrames.
+        plan: What tells their columns.
+        memory: What may be taken, in bytes; by default half of the machine.
+    """
     require_spark()
     named = {*plan.columns, *plan.masked, *plan.also_needed}
-    allowed = driver_memory()
+    allowed = driver_memory() if memory is None else memory
     for table in tables:
         n_columns = sum(name in named and plan.description(name).role != "identifier" for name in table.columns)
         n_rows = SparkTable.of(table).n_stored if has_row_numbers(table) else table.count()
@@ -131,7 +137,7 @@ def fit_here(tables: Sequence[Any], plan: Plan) -> bool:
     return True
 
 
-def to_compare(table: Any, plan: Plan) -> pl.DataFrame:
+def to_compare(table: Any, plan: Plan, memory: int | None = None) -> pl.DataFrame:
     """Of a DataFrame the columns that an assessment looks at, as codes on this machine, in the order of the rows.
 
     Identifiers are there by name alone.
@@ -143,7 +149,8 @@ def to_compare(table: Any, plan: Plan) -> pl.DataFrame:
     identifiers = [name for name in present if plan.description(name).role == "identifier"]
     source = taken(table, None)
     looked_at = [name for name in present if name not in identifiers]
-    needed, allowed = BYTES_PER_CELL * source.table.n_stored * len(looked_at), driver_memory()
+    needed = BYTES_PER_CELL * source.table.n_stored * len(looked_at)
+    allowed = driver_memory() if memory is None else memory
     if needed > allowed:
         what = f"records of {counted(len(looked_at), 'column')}"
         raise TooLargeToAssessError(source.table.n_stored, what, needed, allowed)
@@ -161,6 +168,7 @@ def counted_on_cluster(
     rng: np.random.Generator,
     numbered: Numbering,
     mask: Callable[..., Any],
+    memory: int | None = None,
 ) -> CountedComparison:
     """Compare two DataFrames row by row where they are: only counts and the records of some persons come here.
 
@@ -174,6 +182,7 @@ def counted_on_cluster(
         numbered: Called once for each masked column with its name and its distinct cells before and after; gives a
             number for each cell: two are the same if they have the same. A null has −1.
         mask: What makes a release anew: `anonto.mask`, which is built on this module.
+        memory: What may be taken on this machine, in bytes; by default half of it.
     """
     named = [*plan.columns, *plan.masked, *plan.also_needed]
     identifiers = [name for name in named if plan.description(name).role == "identifier"]
@@ -196,7 +205,7 @@ def counted_on_cluster(
             steps=[step.columns for step in plan.steps],
             descriptions={name: plan.description(name) for name in present},
             open_once=opener(plan.folder),
-            allowed=driver_memory(),
+            allowed=driver_memory() if memory is None else memory,
         ).compared(n_persons, rng, numbered, seed, anew)
 
 

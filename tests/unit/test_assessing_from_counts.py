@@ -87,9 +87,11 @@ def counted_slowly(
     rng: np.random.Generator,
     numbered: Callable[[str, pl.Series, pl.Series], tuple[NDArray[np.int32], NDArray[np.int32]]],
     mask: Any,
+    memory: Any,
 ) -> Any:
     """What a cluster counts, row by row."""
     assert seed is None
+    assert memory is None
     assert mask is anonto.mask
     names = tuple(original.columns)
     coded = [{name: _coded(table[name]) for name in names} for table in (original, masked)]

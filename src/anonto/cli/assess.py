@@ -54,6 +54,14 @@ def assess(
     ] = None,
     engine: EngineOption = Engine.LOCAL,
     master: MasterOption = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            help="On a cluster: how much memory of the driver may be taken, as 2GB; tables whose rows do not fit are "
+            "attacked from counts of them.",
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -88,6 +96,7 @@ def assess(
             predict=predict,
             second=_second(second, second_plan),
             second_private=second_private,
+            memory=memory,
         )
     if report is not None:
         found.to_html(report, edition=edition, sweep=swept, force=force)
