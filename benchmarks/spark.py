@@ -1,7 +1,8 @@
 """Masking on a standalone cluster of two workers, one killed in the middle, against the same on one machine.
 
 The rows must be identical, so what is timed are three ways to the same files. Java runs in processes of its own and all
-of them share the cores of one machine, so the times say what the cluster costs and not what it gains.
+of them share the cores of one machine, so the times say what the cluster costs and not what it gains. The release is
+then assessed from counts, as its rows would not fit into the memory that the driver is given.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import polars as pl
 
+from anonto.assessment import assess
 from anonto.run import mask, mask_file
 from benchmarks.cluster import Cluster
 from benchmarks.measuring import Finding
@@ -61,6 +63,8 @@ def _findings(folder: Path, n: int, *, quick: bool) -> list[Finding]:
             together = time.perf_counter() - start
             cluster.add_workers(2 - cluster.n_living)
             same = _same_rows(here, there)
+            if keep_order:
+                assessed = _assessed(frame, spark.read.parquet(str(there)), plan, n, quick=quick)
             lost = (
                 "no worker was lost"
                 if killer.seen is None
@@ -79,7 +83,18 @@ def _findings(folder: Path, n: int, *, quick: bool) -> list[Finding]:
                 )
             )
         spark.stop()
-    return found
+    return [*found, assessed]
+
+
+def _assessed(original: Any, masked: Any, plan: dict[str, Any], n: int, *, quick: bool) -> Finding:
+    """Attack the release; a small one has about as many distinct records as rows, and is attacked row by row."""
+    start = time.perf_counter()
+    assessment = assess(original, masked, plan, same_order=True, memory=None if quick else MEMORY)
+    seconds = time.perf_counter() - start
+    worst = assessment.worst
+    told = "" if worst is None else f"; {worst.attack} {worst.rate:.2%} ({worst.low:.2%} to {worst.high:.2%})"
+    how = "all rows" if quick else f"counts, within {MEMORY} on the driver"
+    return Finding(f"assessing the release from {how}", seconds, "s", note=f"{n:,} rows{told}")
 
 
 def _same_rows(here: Path, there: Path) -> int:
