@@ -462,6 +462,7 @@ def _compared_from_counts(
     """Both tables in one space, from what a cluster counts: distinct records, pairs of cells, and some persons."""
     from anonto.clusters import counted_on_cluster
 
+    _require_few_enough(tables[0], plan, limit)
     open_once = opener(plan.folder)
 
     def numbered(name: str, before: pl.Series, after: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -522,6 +523,19 @@ def _compared_from_counts(
         both = gathered(cells[name][0], one), gathered(cells[name][1], other)
         pairs[name] = compared_column(name, *both, plan.description(name), open_once, Amounts(times, times, 0))
     return columns, facts, side, CountedCells(pairs, found.unchanged)
+
+
+def _require_few_enough(original: Any, plan: Plan, limit: int | None) -> None:
+    """Refuse steps that are attacked row by row where the rows do not fit, before a cluster counts anything."""
+    from anonto.clusters import require_rows_fit
+
+    for number, step in enumerate(plan.steps, start=1):
+        levels = getattr(step.method, "noise_level", None)
+        if isinstance(levels, tuple) and len(levels) != len(step.columns):
+            must = "one number, or one for each column, where a table is attacked from counts"
+            raise ParameterError(f"noise_level of step {number}", must, f"{len(levels):,} numbers")
+        if getattr(step.method, "lists_rows", False):
+            require_rows_fit(original, f"records, whose groups in step {number} are lists of them,", limit)
 
 
 def _as_enumeration(cells: pl.Series) -> pl.Series:

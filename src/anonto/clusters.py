@@ -131,10 +131,27 @@ def fit_here(tables: Sequence[Any], plan: Plan, memory: int | None) -> bool:
     allowed = driver_memory() if memory is None else memory
     for table in tables:
         n_columns = sum(name in named and plan.description(name).role != "identifier" for name in table.columns)
-        n_rows = SparkTable.of(table).n_stored if has_row_numbers(table) else table.count()
-        if BYTES_PER_CELL * n_rows * n_columns > allowed:
+        if BYTES_PER_CELL * _n_rows(table) * n_columns > allowed:
             return False
     return True
+
+
+def require_rows_fit(table: Any, what: str, memory: int | None) -> None:
+    """Refuse a DataFrame of which something is to be listed for each row that does not fit on this machine.
+
+    Args:
+        table: The DataFrame.
+        what: What its rows are.
+        memory: What may be taken, in bytes; by default half of the machine.
+    """
+    allowed, n_rows = driver_memory() if memory is None else memory, _n_rows(table)
+    if BYTES_PER_CELL * n_rows > allowed:
+        raise TooLargeToAssessError(n_rows, what, BYTES_PER_CELL * n_rows, allowed)
+
+
+def _n_rows(table: Any) -> int:
+    """The rows of the files of a DataFrame, or of itself if it is none."""
+    return int(SparkTable.of(table).n_stored if has_row_numbers(table) else table.count())
 
 
 def to_compare(table: Any, plan: Plan, memory: int | None = None) -> pl.DataFrame:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import anonto
 from anonto import clusters
 from anonto.clusters import counted_on_cluster
+from anonto.engine.spark_compare import BYTES_PER_CELL
 from anonto.engine.spark_digest import digests
 from anonto.engine.spark_pairs import AFTER, BEFORE, FIRST_PAIRS, SEEN, AddingTask, Asked, Cut, PairingTask, stretches
 from anonto.engine.spark_table import by_name
@@ -259,10 +260,12 @@ def test_what_the_driver_cannot_hold_is_not_brought_there(
     assert found.persons[0].shape == found.persons[1].shape == (found.n_records, len(NAMES))
     n_distinct = found.originals[1].size + found.released[1].size
     n_pairs = sum(counts.size for _, _, counts in found.pairs.values())
-    monkeypatch.setattr(clusters, "driver_memory", lambda: 1000)
+    needed = BYTES_PER_CELL * 5 * n_distinct
+    with pytest.raises(TooLargeToAssessError, match=r"different values of 5 columns, most of them in 'age', needs"):
+        compared(original, kept, memory=1000)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_distinct} distinct records of 5 columns needs"):
-        compared(original, kept)
-    monkeypatch.setattr(clusters, "driver_memory", lambda: 40 * 5 * n_distinct)
+        compared(original, kept, memory=needed - 1)
+    monkeypatch.setattr(clusters, "driver_memory", lambda: needed)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_pairs} distinct pairs of cells .* in 3 columns"):
         compared(original, kept)
 

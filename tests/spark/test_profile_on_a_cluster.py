@@ -14,6 +14,7 @@ from anonto.clusters import profile_frame
 from anonto.errors import (
     MissingColumnError,
     NotForClustersError,
+    ParameterError,
     ShuffledRowsError,
     TooLargeToAssessError,
     UncheckedRowsError,
@@ -84,14 +85,16 @@ def test_an_assessment_finds_what_it_finds_on_one_machine(spark: Any, tmp_path: 
         anonto.assess(original, masked, plan)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clusters, "driver_memory", lambda: 1000)
-        with pytest.raises(TooLargeToAssessError, match="of 4 columns needs about"):
+        with pytest.raises(TooLargeToAssessError, match="values of 4 columns, most of them in 'age', needs about"):
             anonto.assess(original, masked, plan, private=record)
     del plan["columns"]["ward"]
     with pytest.raises(UncheckedRowsError):
         anonto.assess(original, masked, plan)
 
 
-def test_a_table_that_the_driver_cannot_hold_is_attacked_from_counts(spark: Any, tmp_path: Path) -> None:
+def test_a_table_that_the_driver_cannot_hold_is_attacked_from_counts(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = {
         "columns": {**PLAN["columns"], "note": {"role": "other"}, "age": {"kind": "numeric", "missing": "drop"}},
         "steps": [
@@ -106,11 +109,18 @@ def test_a_table_that_the_driver_cannot_hold_is_attacked_from_counts(spark: Any,
     record = tmp_path / "out.parquet.private.json"
     masked = spark.read.parquet(str(tmp_path / "out.parquet"))
     by_row = anonto.assess(original, masked, plan, private=record)
-    with pytest.MonkeyPatch.context() as patch:
+    with monkeypatch.context() as patch:
         patch.setattr(clusters, "fit_here", lambda *_: False)
         found = anonto.assess(original, masked, plan, private=record)
         with pytest.raises(ShuffledRowsError):
             anonto.assess(original, masked, plan)
+        with monkeypatch.context() as less:
+            less.setattr(clusters, "driver_memory", lambda: 10_000)
+            with pytest.raises(TooLargeToAssessError, match="300 records, whose groups in step 1 are lists of them, "):
+                anonto.assess(original, masked, plan, private=record)
+        single = {**plan, "steps": [{**plan["steps"][1], "noise_level": [0.2] * 300}]}
+        with pytest.raises(ParameterError, match="noise_level of step 1 must be one number, or one for each column"):
+            anonto.assess(original, masked, single, same_order=True)
         with pytest.raises(NotForClustersError):
             anonto.assess(original, masked, plan, private=record, second=(masked, plan), second_private=record)
     assert found.n_records == by_row.n_records < 300

@@ -130,6 +130,7 @@ def _from_counts(monkeypatch: pytest.MonkeyPatch, *tables: Any) -> anonto.Assess
     with monkeypatch.context() as patched:
         patched.setattr(assessment, "_is_too_large_for_here", lambda *_: True)
         patched.setattr(clusters, "counted_on_cluster", counted_slowly)
+        patched.setattr(clusters, "require_rows_fit", lambda *_: None)
         return anonto.assess(*tables)
 
 
@@ -179,6 +180,21 @@ def _numbers(data: Any, name: str = "") -> list[Any]:
     if isinstance(data, list | tuple):
         return [one for part in data for one in _numbers(part, name)]
     return [float(data)] if isinstance(data, bool | int | float) else []
+
+
+@pytest.mark.parametrize("n_rare", [0, 50, 400])
+def test_how_many_are_alone_by_chance_is_told_from_counts_too(n_rare: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    pay = np.where(np.arange(400) < n_rare, np.arange(400) + 100, rng.integers(0, 60, 400))
+    cells = pl.DataFrame({"pay": pay, "ward": rng.integers(0, 9, 400).astype(str), "sex": rng.choice(["f", "m"], 400)})
+    plan = {"steps": [{"method": "random-swap", "columns": ["pay", "ward", "sex"]}]}
+    masked = _masked(cells, plan)
+    by_row, found = anonto.assess(cells, masked, plan), _from_counts(monkeypatch, cells, masked, plan)
+    wanted, [one] = (
+        [each.details["share_alone_by_chance"] for each in of.risk if each.attack == "uniqueness"]
+        for of in (by_row, found)
+    )
+    assert one == pytest.approx(wanted[0], abs=0.01)
 
 
 def test_fewer_persons_than_there_are_rows_give_about_the_same(

@@ -33,6 +33,7 @@ from anonto.engine.spark_pairs import (
     PairingTask,
     counted_pairs,
 )
+from anonto.engine.spark_rows import quoted
 from anonto.engine.spark_run import rows_that_stay
 from anonto.errors import (
     ForeignReleaseError,
@@ -44,7 +45,7 @@ from anonto.errors import (
 )
 from anonto.errors import counted as with_noun
 from anonto.rng import row_order
-from anonto.table.counted import Learner
+from anonto.table.counted import BYTES_PER_VALUE, Learner
 from anonto.table.record_counts import CountedRecords
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Numbering = Callable[[str, pl.Series, pl.Series], tuple[Codes, Codes]]
 
-BYTES_PER_CELL = 40
+BYTES_PER_CELL = 90
 """About what a cell of a distinct record, or of a pair, takes on this machine while it is brought here and compared."""
 
 
@@ -164,6 +165,7 @@ class Comparing:
             seed: What the release was made with, if it is known.
             anew: Makes the release once more, and its evidence; asked only with a seed.
         """
+        self._require_room_for_values()
         staying = self._rows_that_stay()
         before, after = self._counted(self.before, staying), self._counted(self.after, None)
         if before.n_kept != after.n_rows:
@@ -209,6 +211,22 @@ class Comparing:
         described = ((name, self.descriptions[name]) for name in (*self.names, *self.others))
         names = [name for name, one in described if "drop" in (one.missing, one.unmatched)]
         return rows_that_stay(self.before, names, self.descriptions, self.open_once)
+
+    def _require_room_for_values(self) -> None:
+        """Refuse columns with more different values than fit here, before they are brought here."""
+        from pyspark.sql import functions
+
+        if not self.names:
+            return
+        about = [functions.approx_count_distinct(quoted(name)).alias(f"c{n}") for n, name in enumerate(self.names)]
+        with jobs(self.before.session, "Estimating how many different values there are"):
+            rows = [table.frame.agg(*about).head() for table in (self.before, self.after)]
+        n_values = {name: sum(int(row[place]) for row in rows) for place, name in enumerate(self.names)}
+        needed = BYTES_PER_VALUE * sum(n_values.values())
+        if needed > self.allowed:
+            most = max(n_values, key=lambda name: n_values[name])
+            what = f"different values of {with_noun(len(self.names), 'column')}, most of them in {most!r},"
+            raise TooLargeToAssessError(sum(n_values.values()), what, needed, self.allowed)
 
     def _counted(self, table: SparkTable, staying: StayingRows | None) -> Counted:
         task = CountingTask(table.row_groups, self.names, (), staying)

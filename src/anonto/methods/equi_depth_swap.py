@@ -64,6 +64,7 @@ class EquiDepthSwap:
     together: ClassVar[Literal[True]] = True
     by_row: ClassVar[Literal[False]] = False
     moves_missing: ClassVar[bool] = False
+    lists_rows: ClassVar[bool] = True
     k: int
     odd: Odd = "stay"
     standardise: bool = True

@@ -20,7 +20,7 @@ Reference: Li, Shen, Multivariate equi-width data swapping, PAKDD 2010, Algorith
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -95,7 +95,7 @@ class EquiWidthSwap:
 
     def reach(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
-        return equi_width_bins(records, width=self.width, bins=self.bins).reach(self.odd)
+        return equi_width_bins(with_fewer_copies(records), width=self.width, bins=self.bins).reach(self.odd)
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
@@ -178,6 +178,12 @@ def equi_width_bins(
     strata(records, 2)
     numbers, n_numbers = bin_numbers(records, places)
     return Bins(*bin_kernels.rows_by_bin(numbers, records.counts, n_numbers))
+
+
+def with_fewer_copies(records: Records) -> Records:
+    """Records with two or three rows where they have more, as even or odd a number: their bins reach the same."""
+    counts = records.counts
+    return replace(records, counts=np.where(counts > 3, 2 + counts % 2, counts))
 
 
 def places_of(

@@ -56,6 +56,7 @@ class GroupSwap:
     together: ClassVar[Literal[True]] = True
     by_row: ClassVar[Literal[False]] = False
     moves_missing: ClassVar[bool] = True
+    lists_rows: ClassVar[bool] = True
     k: int
     move: Literal["apart", "together"] = "apart"
     refine: bool = True

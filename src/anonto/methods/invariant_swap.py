@@ -37,7 +37,7 @@ from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
 from anonto.methods.bins import record_flows_of_rows, with_copies_together
 from anonto.methods.equi_depth_swap import equi_depth_bins
-from anonto.methods.equi_width_swap import checked_width, equi_width_bins
+from anonto.methods.equi_width_swap import checked_width, equi_width_bins, with_fewer_copies
 from anonto.methods.guarantee import Guarantee, Setting
 from anonto.methods.parameters import require_k, require_one_given
 
@@ -93,7 +93,12 @@ class InvariantSwap:
 
     def reach(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
-        return self._bins(records).reach()
+        return self._bins(records if self.lists_rows else with_fewer_copies(records)).reach()
+
+    @property
+    def lists_rows(self) -> bool:
+        """Whether bins are lists of all rows, equal ones too."""
+        return self.k is not None
 
     def _bins(self, records: Records) -> Bins:
         if self.k is not None:

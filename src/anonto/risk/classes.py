@@ -114,15 +114,27 @@ def _alone_by_chance(columns: Sequence[ComparedColumn]) -> float:
     if columns[0].amounts is not None:
         if len(columns) == 1:
             return float(np.count_nonzero(columns[0].counts("masked") == 1)) / n
-        shares = [counts / n for counts in (column.counts("masked") for column in columns)]
-        drawn = np.prod([rng.choice(each, ROWS_DEALT_OUT, p=each) for each in shares], axis=0)
-        return float(np.mean((1.0 - drawn) ** (n - 1)))
+        return _alone_among_others([column.counts("masked") for column in columns], n, rng)
     deals = 1 if len(columns) == 1 else max(1, min(MOST_DEALS, ROWS_DEALT_OUT // n))
     alone = 0
     for _ in range(deals):
         dealt = [columns[0].masked, *(rng.permutation(column.masked) for column in columns[1:])]
         alone += int(np.count_nonzero(np.bincount(distinct_rows(dealt)[1]) == 1))
     return alone / (n * deals)
+
+
+def _alone_among_others(counts: Sequence[Longs], n: int, rng: np.random.Generator) -> float:
+    """How often a row is alone when the values of columns are dealt out, from how many rows have each value.
+
+    A row that is drawn has in each column the value of so many rows. None of the others with its rarest value may have
+    all its other values, too.
+    """
+    if n < 2:
+        return 1.0
+    drawn = np.sort([rng.choice(each, ROWS_DEALT_OUT, p=each / n) for each in counts], axis=0)
+    like_it = np.prod((drawn[1:] - 1.0) / (n - 1.0), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.mean(np.exp(np.where(drawn[0] > 1, (drawn[0] - 1.0) * np.log1p(-like_it), 0.0))))
 
 
 def _size_counts(sizes: Longs) -> list[list[int]]:

@@ -7,7 +7,8 @@ matched with a row like her own is found with one over the number of these rows.
 
 All persons are matched at once. In a table too large for that some neighbourhoods are, and those in the midst of them
 count: what the rest of the table would take away is not seen, so the rate is a lower bound. Of a table of which only
-distinct records are at hand, as many persons drawn at random are matched: they hardly compete, so it is a lower one.
+distinct records are at hand, as many persons drawn at random are matched. They hardly compete for records: that is
+another attack, of an intruder who holds these persons alone, and mostly a weaker one.
 
 References: Domingo-Ferrer, Muralidhar, Information Sciences 337–338 (2016); Herranz, Nin, Rodríguez, Tassa, Data &
 Knowledge Engineering 100 (2015).
@@ -69,16 +70,16 @@ def global_linkage(columns: Sequence[ComparedColumn], rng: np.random.Generator) 
 
 def whom_matched(columns: Sequence[ComparedColumn], blocks: Sequence[Block]) -> str:
     """Who was matched, and how."""
-    if columns[0].amounts is not None:
-        return "persons drawn at random, matched at once (a lower bound),"
     if is_whole(columns, blocks):
         return MATCHED_AT_ONCE
+    if columns[0].amounts is not None:
+        return "persons drawn at random, matched at once and without all others (who mostly would help),"
     return "all persons, matched in blocks of neighbours (a lower bound),"
 
 
 def is_whole(columns: Sequence[ComparedColumn], blocks: Sequence[Block]) -> bool:
     """Whether all persons are counted."""
-    return blocks[0].n_counted == columns[0].n_persons
+    return blocks[0].n_counted == columns[0].n_rows
 
 
 def _hits(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> tuple[NDArray[np.float64], str]:

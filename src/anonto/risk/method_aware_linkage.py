@@ -20,7 +20,6 @@ from anonto.risk.global_linkage import (
     NEAREST_ROWS,
     blocks_to_match,
     found_by,
-    is_whole,
     match_records,
     whom_matched,
 )
@@ -86,7 +85,7 @@ def method_aware_linkage(
         match = match_records(listed[of_person], distances[of_person], candidates.amounts, rows_of, rng)
         counts = block.persons[: block.n_counted]
         at_once[counts] = found_by(match[: block.n_counted], candidates.record_of_row[counts], candidates.amounts)
-    counts = persons if is_whole(columns, blocks) else np.flatnonzero(~np.isnan(at_once))
+    counts = persons if blocks[0].n_counted == n_persons else np.flatnonzero(~np.isnan(at_once))
     whom = whom_matched(columns, blocks)
     hits = link(candidates, targets, found)[place_of[persons]]
     sizes = found.n_candidates[targets.of_person[place_of[persons]]]

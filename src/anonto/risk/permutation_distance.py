@@ -136,4 +136,5 @@ def _of_random_records(columns: Sequence[ComparedColumn], rows: NDArray[np.int64
         original = column.original if rows is None else column.original[rows]
         shares.append(column.counts("masked")[original] / n_rows)
     of_record = np.prod(shares, axis=0)
-    return float(np.mean(1.0 - (1.0 - of_record) ** n_rows)) if of_record.size else 0.0
+    with np.errstate(divide="ignore"):
+        return float(np.mean(-np.expm1(n_rows * np.log1p(-of_record)))) if of_record.size else 0.0

@@ -699,3 +699,17 @@ def test_numbers_too_far_apart_for_a_range_are_refused() -> None:
     plan = {"columns": {"a": {"kind": "numeric"}}, "steps": [{"method": "random-swap", "columns": ["a"]}]}
     with pytest.raises(TooWideRangeError, match="too far apart"):
         anonto.mask(pl.DataFrame({"a": ["-1.7e308", "1.7e308", "0"]}), plan, seed=1 << 90)
+
+
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=60), st.sampled_from(["stay", "cycle3"]), st.integers(1, 4))
+def test_how_far_bins_reach_does_not_depend_on_how_many_copies_there_are(ages, odd, n_bins):
+    records, _ = records_of(numbers(ages))
+
+    def told(partition):
+        sizes = np.diff(partition.offsets)
+        pairs = Counter(zip(partition.groups.tolist(), partition.members.tolist(), strict=True))
+        return sizes.size, partition.stays.tolist(), {pair: times > 1 for pair, times in pairs.items()}
+
+    few = EquiWidthSwap(bins=n_bins, odd=odd).reach(records)
+    assert told(few) == told(equi_width_bins(records, bins=n_bins).reach(odd))
+    assert few.members.size <= 3 * records.counts.size
