@@ -53,6 +53,7 @@ from anonto.table.door import Door, gathered, is_spark_frame
 from anonto.table.prepare import described, encode_described, opener, records_to_drop
 from anonto.table.reading import read_table
 from anonto.table.series import as_text_series
+from anonto.table.stretches import parquet_files
 from anonto.utility.columns import column_losses
 from anonto.utility.pairs import pair_losses
 from anonto.utility.table import prediction, propensity
@@ -350,6 +351,7 @@ def _compared(
     original: Any, masked: Any, plan: Plan, record: _Record | None, *, same_order: bool
 ) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side]:
     """Both tables in one space, the rows of the release put in the order of the original; and what a report says."""
+    original = _of_files(original, plan)
     before, after = (_opened(table, plan) for table in (original, masked))
     identifiers = [name for name in before.names if plan.description(name).role == "identifier"]
     expected = [name for name in before.names if name not in identifiers]
@@ -584,7 +586,14 @@ def _require_a_witness(plan: Plan) -> None:
 
 
 def _opened(table: Any, plan: Plan) -> Door:
-    return Door(read_table(table, **plan.table).frame if isinstance(table, str | os.PathLike) else table)
+    whole = _of_files(table, plan)
+    return Door(read_table(whole, **plan.table).frame if isinstance(whole, str | os.PathLike) else whole)
+
+
+def _of_files(table: Any, plan: Plan) -> Any:
+    """The table of a folder, or of a pattern, of Parquet files; others as they are."""
+    files = parquet_files(table) if isinstance(table, str | os.PathLike) else None
+    return table if files is None else pl.concat([read_table(file, **plan.table).frame for file in files])
 
 
 def _rows_that_stay(door: Door, plan: Plan) -> NDArray[np.int64]:

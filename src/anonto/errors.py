@@ -1149,8 +1149,8 @@ class TooLargeToAssessError(InputError):
     def __init__(self, number: int, what: str, needed: int, allowed: int) -> None:
         super().__init__(
             f"Assessing {number:,} {what} needs about {needed / 1e9:.1f} GB on the machine of the driver, which may "
-            f"take {allowed / 1e9:.1f} GB; describe fewer columns, or columns with fewer different values, or start "
-            "Spark from a larger machine."
+            f"take {allowed / 1e9:.1f} GB; allow more memory, describe fewer columns or such with fewer different "
+            "values, or start Spark from a larger machine."
         )
 
 
@@ -1242,7 +1242,7 @@ class ClusterJobError(InputError):
     def __init__(self, condition: str) -> None:
         super().__init__(
             f"Spark gave up the job ({clipped(condition)}); nothing was written. The logs of its driver and workers "
-            "say why; they often lack memory, or the packages anonto and pyarrow."
+            "say why; they often lack memory, or the packages anonto and pyarrow in the Python of PYSPARK_PYTHON."
         )
 
 
@@ -1307,7 +1307,7 @@ class OnlyForClustersError(InputError):
     """An argument that only tables on a cluster take."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"{name} is for Spark DataFrames alone; leave it out.")
+        super().__init__(f"{name} is for tables on a Spark cluster alone; leave it out.")
 
 
 class NotForClustersError(InputError):

@@ -19,7 +19,7 @@ from anonto.engine.spark import jobs
 from anonto.engine.spark_cells import PlacingTask, whole_cells
 from anonto.engine.spark_counts import follow_each_other
 from anonto.engine.spark_files import own_prefix
-from anonto.engine.spark_table import by_name
+from anonto.engine.spark_table import brought_here, by_name
 from anonto.errors import ClusterJobError, MalformedFileError, OnlyForClustersError, TableChangedError
 
 if TYPE_CHECKING:
@@ -130,5 +130,13 @@ def test_what_was_written_down_is_removed_also_when_its_session_has_ended(tmp_pa
 
 def test_the_memory_of_a_driver_is_no_argument_for_other_tables() -> None:
     plan = {"steps": [{"method": "random-swap", "columns": ["a"]}]}
-    with pytest.raises(OnlyForClustersError, match="memory is for Spark DataFrames alone"):
+    with pytest.raises(OnlyForClustersError, match="memory is for tables on a Spark cluster alone"):
         anonto.mask(pl.DataFrame({"a": [1, 2]}), plan, memory="2GB")
+
+
+def test_all_rows_are_brought_here_by_old_and_new_versions_of_spark(spark: Any) -> None:
+    frame = spark.range(25_000).selectExpr("id", "cast(id as string) as text")
+    assert [row["id"] for row in brought_here(frame)] == list(range(25_000))
+    older = SimpleNamespace(_collect_as_arrow=frame._collect_as_arrow)
+    assert brought_here(older) == brought_here(frame)
+    assert brought_here(frame.where("id < 0")) == []

@@ -105,6 +105,20 @@ def test_a_saved_release_is_put_back_in_order_by_its_private_record(table: pl.Da
         anonto.assess(table, tmp_path / "out.parquet", PLAN)
 
 
+def test_a_table_in_several_files_is_assessed_as_one(table: pl.DataFrame, tmp_path: Path) -> None:
+    release = anonto.mask(table, PLAN, seed=SEED)
+    release.save(tmp_path / "out.parquet")
+    record = tmp_path / "out.parquet.private.json"
+    whole = {"in": table, "released": pl.read_parquet(tmp_path / "out.parquet")}
+    for name, rows in whole.items():
+        (tmp_path / name).mkdir()
+        for part, first in enumerate((0, 120)):
+            rows[first : (120, 300)[part]].write_parquet(tmp_path / name / f"part-{part}.parquet")
+    in_memory = anonto.assess(table, release.table, PLAN).to_dict()
+    for masked in (tmp_path / "released", tmp_path / "released" / "*.parquet"):
+        assert anonto.assess(tmp_path / "in", masked, PLAN, private=record).to_dict() == in_memory
+
+
 def test_a_record_of_another_release_is_refused_and_a_kept_order_is_seen(table: pl.DataFrame, tmp_path: Path) -> None:
     plan = {
         "columns": {"illness": {"ontology": "illnesses"}},

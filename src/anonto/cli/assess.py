@@ -10,7 +10,7 @@ import typer
 from anonto.cli.clusters import Engine, EngineOption, MasterOption, opened_tables
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, show_table, working
-from anonto.errors import MapPointsError, NotForClustersError, ParameterError
+from anonto.errors import MapPointsError, NotForClustersError, OnlyForClustersError, ParameterError
 
 if TYPE_CHECKING:
     from anonto.assessment import Assessment
@@ -71,6 +71,7 @@ def assess(
     report.html`
     """
     from anonto.assessment import assess as assess_release
+    from anonto.engine.memory import memory_of
     from anonto.report.editions import edition_of
     from anonto.table.beside import require_free
 
@@ -86,6 +87,10 @@ def assess(
     swept = None if points is None else _read_points(points)
     if engine == Engine.SPARK and second is not None:
         raise NotForClustersError("--second")
+    if memory is not None:
+        if engine == Engine.LOCAL:
+            raise OnlyForClustersError("--memory")
+        memory_of(memory)
     with working("Attacking the release"), opened_tables(engine, master, original, masked) as (before, after):
         found = assess_release(
             before,

@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -61,6 +62,10 @@ def require_spark() -> None:
     del pa, pyspark
 
 
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
+
+
 @contextmanager
 def opened_session(master: str | None, options: Mapping[str, str] | None = None) -> Iterator[Any]:
     """A session for one command, stopped at its end; what Java writes to standard error does not reach the terminal.
@@ -74,7 +79,9 @@ def opened_session(master: str | None, options: Mapping[str, str] | None = None)
         _require_answer(master)
     from pyspark.sql import SparkSession
 
-    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)  # It tells of Ctrl-C as of a fault, with all frames.
+    # It tells of Ctrl-C as of a fault, with all frames, and that partly in the name of the root logger.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_is_not_of_py4j)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(APPLICATION).config("spark.ui.showConsoleProgress", "false")
     builder = builder if master is None else builder.master(master)

@@ -19,7 +19,7 @@ from anonto.engine.released import BYTES_PER_MOVE, ColumnTally, StepTally
 from anonto.engine.spark import jobs
 from anonto.engine.spark_masking import PLACE, in_type, slim_column
 from anonto.engine.spark_rows import quoted
-from anonto.engine.spark_table import as_function, in_parts, n_parts_of
+from anonto.engine.spark_table import as_function, brought_here, in_parts, n_parts_of
 from anonto.errors import InternalError, TableChangedError
 from anonto.methods.bins import strata
 from anonto.methods.cells import facts_of_parts
@@ -325,8 +325,8 @@ class CellsOnCluster:
         with jobs(self.table.session, "Counting what becomes of the rows"), self.table.own_splits():
             frame = exchanging(self.table, self.masking, step, self.n_records, TallyingTask(step), "content binary")
             tally = CellsTally(len(self.names))
-            for row in frame.collect():
-                tally.join(pickle.loads(bytes(row["content"])))  # noqa: S301 - our own tasks wrote it
+            for row in brought_here(frame):
+                tally.join(pickle.loads(row["content"]))  # noqa: S301 - our own tasks wrote it
                 self._require_few_moves(tally)
         patterns = tally.patterns.counted()
         strata(self._records(patterns.codes, patterns.counts), 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,11 +20,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.engine.spark_rows import Piece, RowGroups
+    from anonto.engine.spark_rows import RowGroups
     from anonto.engine.spark_table import SparkTable
     from anonto.table.counted import LearntColumn
 
     Codes = NDArray[np.int32]
+    Part = tuple[tuple[int, int], LearntColumn, Codes]
+    """Where rows stand, what was met in them, and their codes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,24 +37,18 @@ class CollectingTask:
     columns: tuple[str, ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """From the cells of a task to one row for each row group and column."""
+        """From the cells of a task to one row for each piece of a row group and column."""
         import pyarrow as pa
 
         stay_alone()
-        for group, parts in groupby(pieces(batches, self.row_groups), key=lambda piece: piece.group):
-            for name, (learnt, codes) in self._learnt(parts).items():
-                content = pickle.dumps((group, name, learnt, codes), protocol=5)
-                yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
-
-    def _learnt(self, parts: Iterable[Piece]) -> dict[str, tuple[LearntColumn, Codes]]:
-        learners: dict[str, Learner] = {}
-        codes: dict[str, list[Codes]] = {name: [] for name in self.columns}
-        for piece in parts:
+        for piece in pieces(batches, self.row_groups):
             for name in self.columns:
                 series = as_polars(piece.cells, name)
-                learner = learners.setdefault(name, Learner(name, series.dtype, MANY_ROWS))
-                codes[name].append(learner.learn(series))
-        return {name: (learner.learnt(), np.concatenate(codes[name])) for name, learner in learners.items()}
+                learner = Learner(name, series.dtype, MANY_ROWS)
+                codes = learner.learn(series)
+                place = piece.group, int(piece.rows[0])
+                content = pickle.dumps((place, name, learner.learnt(), codes), protocol=5)
+                yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
 
 
 def collected(table: SparkTable, columns: Sequence[str]) -> pl.DataFrame:
@@ -61,15 +56,15 @@ def collected(table: SparkTable, columns: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
     task = CollectingTask(table.row_groups, tuple(columns))
-    found: dict[str, list[tuple[int, LearntColumn, Codes]]] = {name: [] for name in columns}
+    found: dict[str, list[Part]] = {name: [] for name in columns}
     for content in table.gathered(task, columns, "Bringing columns together"):
-        group, name, learnt, codes = pickle.loads(content)  # noqa: S301 - our own tasks wrote it
-        found[name].append((group, learnt, codes))
+        place, name, learnt, codes = pickle.loads(content)  # noqa: S301 - our own tasks wrote it
+        found[name].append((place, learnt, codes))
     types = table.types(columns)
     return pl.DataFrame([_series(name, found.pop(name), types[name]) for name in columns])
 
 
-def _series(name: str, parts: list[tuple[int, LearntColumn, Codes]], dtype: pl.DataType) -> pl.Series:
+def _series(name: str, parts: list[Part], dtype: pl.DataType) -> pl.Series:
     import polars as pl
 
     parts.sort(key=lambda part: part[0])

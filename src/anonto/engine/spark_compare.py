@@ -35,6 +35,7 @@ from anonto.engine.spark_pairs import (
 )
 from anonto.engine.spark_rows import quoted
 from anonto.engine.spark_run import rows_that_stay
+from anonto.engine.spark_table import brought_here
 from anonto.errors import (
     ForeignReleaseError,
     MissingColumnError,
@@ -284,7 +285,7 @@ class Comparing:
             frame = counted_pairs((self.before, self.after), tasks, PairingTask(asked, cut)).persist()
             try:
                 sizes: Counter[int] = Counter()
-                for row in frame.select(COUNTED, SIZE).collect():
+                for row in brought_here(frame.select(COUNTED, SIZE)):
                     sizes[row[COUNTED]] += row[SIZE]
                 seen = self._seen(frame, n_records)
                 self._require_room(sizes)
@@ -294,8 +295,8 @@ class Comparing:
 
     def _seen(self, frame: Any, n_records: int) -> list[Seen]:
         """What was seen of the rows; columns that no step masks must be as they were in each."""
-        found = frame.where(f"{COUNTED} = {SEEN}").select(CONTENT).collect()
-        seen: list[Seen] = [pickle.loads(bytes(row[CONTENT])) for row in found]  # noqa: S301 - our own tasks wrote it
+        found = brought_here(frame.where(f"{COUNTED} = {SEEN}").select(CONTENT))
+        seen: list[Seen] = [pickle.loads(row[CONTENT]) for row in found]  # noqa: S301 - our own tasks wrote it
         if sum(one.n_rows for one in seen) != n_records:
             raise TableChangedError
         differing = sorted({column for one in seen for column in one.differing})

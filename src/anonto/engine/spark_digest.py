@@ -19,7 +19,7 @@ from anonto.engine.spark_counts import MANY_ROWS, as_polars
 from anonto.engine.spark_masking import PLACE
 from anonto.engine.spark_pairs import hashed, mixed_words
 from anonto.engine.spark_rows import quoted, together
-from anonto.engine.spark_table import as_function
+from anonto.engine.spark_table import as_function, brought_here
 from anonto.errors import ForeignRecordError
 from anonto.table.counted import Learner, LearntColumn
 from anonto.table.series import as_text_series
@@ -163,10 +163,10 @@ def _anew(anew: MaskedFrame, columns: Mapping[str, LearntColumn], keys: LongWord
         frame = anew.frame(left_out, None, numbered=True)
         cells = [functions.col(quoted(name)).alias(f"c{place}") for place, name in enumerate(columns)]
         numbered = frame.select(*cells, functions.col(quoted(PLACE)).alias("number"))
-        contents = numbered.mapInArrow(as_function(task), "content binary").collect()
+        contents = brought_here(numbered.mapInArrow(as_function(task), "content binary"))
     found = np.zeros((1, keys.size), dtype=np.uint64)
     for row in contents:
-        one = pickle.loads(bytes(row["content"]))  # noqa: S301 - our own tasks wrote it
+        one = pickle.loads(row["content"])  # noqa: S301 - our own tasks wrote it
         if one is None:
             raise ForeignRecordError
         found += one

@@ -84,8 +84,7 @@ class SparkTable:
     ) -> list[bytes]:
         """What a task makes of the rows, brought to the driver: one binary each."""
         with jobs(self.session, what), self.own_splits():
-            found = self.mapped(task, columns, "content binary").collect()
-        return [bytes(row["content"]) for row in found]
+            return [row["content"] for row in brought_here(self.mapped(task, columns, "content binary"))]
 
     @contextmanager
     def own_splits(self) -> Iterator[None]:
@@ -108,6 +107,15 @@ class SparkTable:
         """Refuse files that were written to in the meantime."""
         if Storage(self.session).stamp(self.row_groups.paths) != self.stamp:
             raise TableChangedError
+
+
+def brought_here(frame: Any) -> list[dict[str, Any]]:
+    """All rows of a DataFrame, or an error.
+
+    Where Java runs out of memory on the way, `collect` gives the rows that came through as if there were no more.
+    """
+    batches = frame.toArrow().to_batches() if hasattr(frame, "toArrow") else frame._collect_as_arrow()  # noqa: SLF001
+    return [row for batch in batches for row in batch.to_pylist()]
 
 
 def by_name(uri: str) -> tuple[str, str]:

@@ -105,3 +105,12 @@ def test_the_command_line_does_not_speak_of_exceptions(folder: Path, capsys: pyt
         assert column in said
         assert expected in said
         assert "exception" not in said
+
+
+def test_a_limit_to_memory_is_for_clusters_and_must_be_one(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    del folder
+    capsys.readouterr()
+    assert run([*ASSESS, "--memory", "2GB"]) == 2
+    assert "--memory is for tables on a Spark cluster alone" in capsys.readouterr().err
+    assert run([*ASSESS, "--engine", "spark", "--memory", "little"]) == 2
+    assert "'little' is no limit to memory" in capsys.readouterr().err
