@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from py4j.protocol import Py4JError
 
 import anonto
 from anonto import clusters
@@ -140,3 +141,16 @@ def test_all_rows_are_brought_here_by_old_and_new_versions_of_spark(spark: Any) 
     older = SimpleNamespace(_collect_as_arrow=frame._collect_as_arrow)
     assert brought_here(older) == brought_here(frame)
     assert brought_here(frame.where("id < 0")) == []
+
+
+def test_a_stop_is_one_also_where_the_job_that_it_ended_is_told_of(spark: Any) -> None:
+    def stopped() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise Py4JError("the job was cancelled")
+
+    with pytest.raises(KeyboardInterrupt), jobs(spark, "Waiting"):
+        stopped()
+    with pytest.raises(ClusterJobError), jobs(spark, "Waiting"):
+        raise Py4JError("the job was cancelled")

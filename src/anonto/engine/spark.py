@@ -140,11 +140,21 @@ def jobs(session: Any, what: str) -> Iterator[None]:
         _end(context, group)
         if isinstance(error, KeyboardInterrupt) or not is_of_spark(error):
             raise
+        if _was_stopped(error):
+            raise KeyboardInterrupt from None
         raise _in_our_words(error) from None
     finally:
         with suppress(Exception):
             context.setLocalProperty("spark.jobGroup.id", None)
             context.setLocalProperty("spark.job.description", None)
+
+
+def _was_stopped(error: BaseException) -> bool:
+    """Whether an error came up on the way out after Ctrl-C, which also ends the job."""
+    before: BaseException | None = error
+    while before is not None and not isinstance(before, KeyboardInterrupt):
+        before = before.__context__
+    return before is not None
 
 
 def _end(context: Any, group: str) -> None:
