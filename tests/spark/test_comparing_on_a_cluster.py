@@ -215,6 +215,7 @@ def test_what_is_no_file_is_compared_and_leaves_nothing_behind(
 ) -> None:
     original = spark.read.parquet(str(folder / "in.parquet"))
     release = anonto.mask(original, PLAN, seed=SEED.number)
+    monkeypatch.setattr(type(spark.sparkContext), "getCheckpointDir", lambda _: None)
     with pytest.raises(NoScratchError):
         compared(original, release.table)
     monkeypatch.setattr(type(spark.sparkContext), "getCheckpointDir", lambda _: f"file:{tmp_path}/{uuid4()}")

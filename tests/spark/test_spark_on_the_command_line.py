@@ -135,7 +135,7 @@ def test_what_a_cluster_cannot_do_is_refused_before_it_is_asked(
     assert words in capsys.readouterr().err
     files = [str(here / "in.parquet"), "--plan", str(here / "plan.toml"), "--output", str(here / "out.parquet")]
     assert run(["mask", *files, "--master", "spark://127.0.0.1:1"]) == 2
-    assert "--master is for Spark" in capsys.readouterr().err
+    assert "--master is for tables on a Spark cluster" in capsys.readouterr().err
 
 
 def test_ctrl_c_leaves_nothing(cluster: Any, here: Path) -> None:
