@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from anonto.engine.local import apply_by_row
 from anonto.methods.registry import method_of
+from anonto.rng import Seed
 from anonto.table.attributes import nominal_attribute
 from anonto.table.columns import Column
 from anonto.table.records import Records, distinct_records
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 N_VALUES = 1_000
 N_CONCEPTS = 20_000
-KEY = np.uint64(0x5EED_5EED_5EED_5EED)
+KEY = Seed(0x5EED_5EED_5EED_5EED).key("apply", 0)
 STEPS: dict[str, tuple[dict[str, Any], int]] = {
     "semantic-noise": ({"noise_level": 0.2}, 1),
     "taxonomy-exponential": ({"epsilon": 4.0}, 1),

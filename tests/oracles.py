@@ -64,6 +64,15 @@ def wu_palmer(graph: nx.DiGraph, a: str, b: str) -> float:
     return 1 - max(2 * depth(graph, c) / (2 * depth(graph, c) + path(graph, a, c) + path(graph, b, c)) for c in shared)
 
 
+def wu_palmer_lcs(graph: nx.DiGraph, a: str, b: str) -> float:
+    """Eq. 3 of the rank swapping paper to the letter."""
+    subsumer = least_common_subsumer(graph, [a, b])
+    if subsumer is None:
+        return 1.0
+    twice = 2 * depth(graph, subsumer)
+    return 1 - twice / (twice + path(graph, a, subsumer) + path(graph, b, subsumer))
+
+
 def ancestor(graph: nx.DiGraph, a: str, b: str) -> float:
     above_a, above_b = ancestors(graph, a), ancestors(graph, b)
     union, shared = len(above_a | above_b), len(above_a & above_b)

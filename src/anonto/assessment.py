@@ -26,7 +26,6 @@ from anonto.errors import (
     ShuffledRowsError,
     UncheckedRowsError,
 )
-from anonto.methods.guarantee import Setting
 from anonto.methods.random_swap import RandomSwap
 from anonto.plan import plan_of
 from anonto.report.pictures import CountedCells, pictures_of
@@ -35,16 +34,21 @@ from anonto.risk.attribute_inference import attribute_inference
 from anonto.risk.classes import real_k, uniqueness
 from anonto.risk.composition import Side, composition
 from anonto.risk.distance_linkage import distance_linkage
-from anonto.risk.findings import findings_of, is_linkage
+from anonto.risk.findings import findings_of, worst_linkage
 from anonto.risk.global_linkage import global_linkage
 from anonto.risk.interval_disclosure import interval_disclosure
+from anonto.risk.known import all_known, scenarios
 from anonto.risk.known_law import known_law
 from anonto.risk.likelihood_linkage import likelihood_linkage
 from anonto.risk.method_aware_linkage import method_aware_linkage
+from anonto.risk.partial_knowledge import NAME as PARTIAL_KNOWLEDGE
+from anonto.risk.partial_knowledge import partial_knowledge
 from anonto.risk.permutation_distance import permutation_distance
 from anonto.risk.relations import is_swap
+from anonto.risk.row_order import FINDING as IN_ORDER
+from anonto.risk.row_order import row_order as by_row_order
 from anonto.risk.seen_step import seen_step
-from anonto.rng import Seed, row_order
+from anonto.rng import Seed, row_order, seed_of
 from anonto.run import mask
 from anonto.table.beside import written_beside
 from anonto.table.columns import encode
@@ -52,18 +56,23 @@ from anonto.table.comparison import Amounts, compared_column
 from anonto.table.door import Door, gathered, is_spark_frame
 from anonto.table.prepare import described, encode_described, opener, records_to_drop
 from anonto.table.reading import read_table
+from anonto.table.recoding import written
+from anonto.table.records import distinct_rows
 from anonto.table.series import as_text_series
 from anonto.table.stretches import parquet_files
 from anonto.utility.columns import column_losses
 from anonto.utility.pairs import pair_losses
+from anonto.utility.sampling import Sampling
 from anonto.utility.table import prediction, propensity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from anonto.methods.guarantee import Setting
     from anonto.plan import Plan
+    from anonto.risk.known import Known
     from anonto.risk.known_law import KnownLaw
     from anonto.risk.rate import Risk
     from anonto.table.comparison import ComparedColumn
@@ -89,12 +98,25 @@ class Assessment:
     """The plan of the release."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What a report says besides: dropped records and columns, guarantees, and plain counts to draw."""
+    second_masking: Callable[[], Assessment] | None = field(default=None, repr=False)
+    """Masks the original a second time and assesses that, for the public edition; None where it cannot be known that
+    the plan made the release, or where the table is attacked from counts."""
 
     @property
     def worst(self) -> Risk | None:
-        """The linkage that reached most: the headline."""
-        linkages = [one for one in self.risk if is_linkage(one)]
-        return max(linkages, key=lambda one: one.rate, default=None)
+        """The linkage that reached most, whatever the intruder knows of what leaves: the headline."""
+        return worst_linkage(self.risk)
+
+    @property
+    def worst_declared(self) -> Risk | None:
+        """The linkage that reached most of those that know no column but declared quasi-identifiers."""
+        plan = self.plan
+        return None if plan is None else worst_linkage([one for one in self.risk if plan.are_declared(one.columns)])
+
+    @property
+    def partial(self) -> Risk | None:
+        """What somebody reads off released rows who knows a few columns; None where there is nothing to read."""
+        return next((one for one in self.risk if one.attack == PARTIAL_KNOWLEDGE), None)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
@@ -117,8 +139,9 @@ class Assessment:
 
         Args:
             path: The output; it appears when it is whole, or not at all.
-            edition: ``"internal"``, or ``"public"``: without small counts, and without parameters that an intruder
-                could use.
+            edition: ``"internal"``, or ``"public"``: without parameters that an intruder could use, and with rounded
+                figures of a second masking in place of those of the release. The first public report of an
+                assessment masks and attacks the table once more.
             sweep: Other plans to draw on the map of risk and utility: what `anonto.sweep` gave, or a list of points
                 with ``label``, ``method``, ``risk``, ``utility`` and ``on_front``.
             force: Whether a file that is there is replaced.
@@ -193,51 +216,133 @@ def assess(
         _require_a_witness(chosen)
     rng = np.random.default_rng(seed)
     counted = None
+    stored, names = _is_stored(masked), list(masked.columns) if is_spark_frame(masked) else None
+    brought: tuple[str, ...] = ()
+    also = _unnamed_on_cluster(original, masked, chosen)
     if _is_too_large_for_here(original, masked, chosen, limit):
         if second is not None:
             raise NotForClustersError("second")
         columns, facts, side, counted = _compared_from_counts(
-            (original, masked), chosen, record, limit, rng, same_order=same_order
+            (original, masked), chosen, record, limit, rng, same_order=same_order, stored=stored
         )
     else:
-        original, masked = (_from_cluster(one, chosen, limit) for one in (original, masked))
-        columns, facts, side = _compared(original, masked, chosen, record, same_order=same_order)
-    n_records = next(iter(columns.values())).n_rows if columns else 0
+        if not _is_too_large_for_here(original, masked, chosen, limit, also):
+            brought, also = also, ()
+        original, masked = (_from_cluster(one, chosen, limit, brought) for one in (original, masked))
+        columns, facts, side = _compared(
+            original, masked, chosen, record, same_order=same_order, stored=stored, names=names
+        )
+    facts |= {name: [*facts[name], *also] for name in ("released_as_is", "not_attacked")}
+    known = all_known(_steps(chosen), columns, side.cells, chosen.is_confidential)
+    n_records = facts["records"]
     if predict is not None and predict not in columns:
         raise MissingColumnError(predict, list(columns))
     pairs = columns if counted is None else counted.pairs
-    risk = tuple(_risk(chosen, columns, pairs, side, rng))
+    risk = tuple(_risk(chosen, known, columns, pairs, side, rng, seed_of(seed)))
+    releases = [(chosen, record)]
     if second is None and second_private is not None:
         raise ParameterError("second", "given where its private record is", None)
     if second is not None:
         record_of_other = _record_of(second_private)
         plan_of_other = _plan_of_release(second[1], record_of_other)
-        other = _from_cluster(second[0], plan_of_other, limit)
-        _, _, other_side = _compared(original, other, plan_of_other, record_of_other, same_order=same_order)
+        releases.append((plan_of_other, record_of_other))
+        other = _from_cluster(second[0], plan_of_other, limit, brought)
+        _, of_other, other_side = _compared(
+            original, other, plan_of_other, record_of_other, same_order=same_order, stored=_is_stored(second[0])
+        )
+        facts["kept_order"] |= of_other["kept_order"]
         risk += tuple(_composed((chosen, side), (plan_of_other, other_side), rng))
-    utility = _utility(columns, pairs, chosen, predict, rng)
-    known = max(scenarios(chosen, columns), key=len, default=())
-    pictures = pictures_of(columns, [step.columns for step in chosen.steps], known, counted)
-    seeds = [one.seed for one in (record, _record_of(second_private)) if one is not None]
-    findings = findings_of(
-        chosen.steps,
+    risk += (by_row_order(n_records),) if facts["kept_order"] else ()
+    utility = _utility(columns, pairs, chosen, predict, Sampling(seed_of(seed), side.rows))
+    in_classes = max(scenarios(_steps(chosen), columns), key=len, default=())
+    facts["pictures"] = pictures_of(columns, _steps(chosen), in_classes, counted)
+    facts["distinct_records"] = _n_distinct(max(known, key=lambda one: len(one.names), default=None))
+    findings = _findings(releases, risk, facts, columns, rng)
+    seeds = [(one, made.seed) for one, made in releases if made is not None]
+    again = None
+    if counted is None and len(seeds) == len(releases):
+        again = _SecondMasking(original, tuple(seeds), predict, seed, facts)
+    return Assessment(risk, utility, n_records, findings, chosen, facts, again)
+
+
+def _findings(
+    releases: Sequence[tuple[Plan, _Record | None]],
+    risk: Sequence[Risk],
+    facts: Mapping[str, Any],
+    columns: Mapping[str, ComparedColumn],
+    rng: np.random.Generator,
+) -> tuple[str, ...]:
+    """What must not be overlooked."""
+    plan = releases[0][0]
+    found = findings_of(
+        plan.steps,
         risk,
         facts["records"],
-        guessable_seed=any(one.can_be_guessed for one in seeds),
+        guessable_seed=any(record is not None and record.seed.can_be_guessed for _, record in releases),
         stayed=facts["stayed_without_a_concept"],
+        settings=facts["settings"],
+        not_attacked=facts["not_attacked"],
     )
-    if not facts["rows_in_order"] and seems_shuffled([columns[name] for name in _not_at_random(chosen)], rng):
-        findings = (SHUFFLED, *findings)
-    return Assessment(risk, utility, n_records, findings, chosen, {**facts, "pictures": pictures})
+    if facts["kept_order"]:
+        found = (IN_ORDER, *found)
+    if not facts["rows_in_order"] and seems_shuffled([columns[name] for name in _not_at_random(plan)], rng):
+        found = (SHUFFLED, *found)
+    return found
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class _SecondMasking:
+    """The same table masked with the same plan and another seed, and assessed like the release; once, when asked for.
+
+    The seed is derived from that of the release, so that every public report of a release has the same figures.
+    """
+
+    original: Any
+    releases: tuple[tuple[Plan, Seed], ...]
+    """The plan and the seed of the release, and of a second release if one was given."""
+    predict: str | None
+    seed: int
+    facts: Mapping[str, Any]
+    """Those of the release."""
+    found: Assessment | None = None
+
+    def __call__(self) -> Assessment:
+        """What was found."""
+        if self.found is None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they came with the release
+                first, *others = [(self._masked(number), plan) for number, (plan, _) in enumerate(self.releases)]
+                second = others[0] if others else None
+                found = assess(
+                    self.original, *first, same_order=True, predict=self.predict, second=second, seed=self.seed
+                )
+            of_release = {name: self.facts[name] for name in ("guarantees", "settings", "made_anew", "kept_order")}
+            kept_order = (by_row_order(found.n_records),) if self.facts["kept_order"] else ()
+            self.found = replace(found, risk=(*found.risk, *kept_order), facts={**found.facts, **of_release})
+        return self.found
+
+    def _masked(self, number: int) -> Any:
+        plan, seed = self.releases[number]
+        return mask(_of_files(self.original, plan), plan, seed=seed.derived("second masking", number).number).table
 
 
 def measured(original: Any, masked: Any, plan: Plan) -> Assessment:
     """What `assess` finds with its first seed, for rows in the same order, without what only a report shows."""
-    columns, _, side = _compared(original, masked, plan, None, same_order=True)
-    n_records = next(iter(columns.values())).original.size if columns else 0
+    columns, facts, side = _compared(original, masked, plan, None, same_order=True)
     rng = np.random.default_rng(0)
-    risk = tuple(_risk(plan, columns, columns, side, rng))
-    return Assessment(risk, _utility(columns, columns, plan, None, rng), n_records)
+    known = all_known(_steps(plan), columns, side.cells, plan.is_confidential)
+    risk = tuple(_risk(plan, known, columns, columns, side, rng, Seed(0)))
+    return Assessment(risk, _utility(columns, columns, plan, None, Sampling(Seed(0), side.rows)), facts["records"])
+
+
+def _steps(plan: Plan) -> list[tuple[str, ...]]:
+    """The columns that each step masks."""
+    return [step.columns for step in plan.steps]
+
+
+def _n_distinct(known: Known | None) -> int:
+    """How many different records the original has in what an intruder knows: as far as an unmasked table tells."""
+    return 0 if known is None else int(distinct_rows([one.original for one in known.columns])[0].shape[0])
 
 
 def _not_at_random(plan: Plan) -> list[str]:
@@ -250,42 +355,64 @@ def _not_at_random(plan: Plan) -> list[str]:
 
 def _risk(
     plan: Plan,
+    known: Sequence[Known],
     columns: Mapping[str, ComparedColumn],
     pairs: Mapping[str, ComparedColumn],
     side: Side,
     rng: np.random.Generator,
+    seed: Seed,
 ) -> list[Risk]:
     """What all attacks find.
 
     Args:
         plan: That of the release.
+        known: What intruders know.
         columns: Of both tables.
         pairs: For each masked column its cells before and after.
         side: What attacks that know the method see.
         rng: For the choice of persons.
+        seed: For a choice that must not depend on what was drawn before.
     """
     found: list[Risk] = []
     laws = _laws(plan, columns)
-    for names in scenarios(plan, columns):
-        known = [columns[name] for name in names]
-        linked, fewer = (_some_persons(known[0], most, rng) for most in (PERSONS_LINKED, PERSONS_INFERRED))
-        secrets = [one for one in columns.values() if one.description.role == "confidential" and one.name not in names]
-        found += [
-            distance_linkage(known, linked),
-            global_linkage(known, rng),
-            permutation_distance(known, fewer),
-            real_k(known),
-            uniqueness(known, secrets),
-        ]
-        if any(set(step.names) & set(names) for step in side.steps):
-            found += method_aware_linkage(known, side.steps, side.cells, rng.spawn(1)[0], linked)
-        by_likelihood = likelihood_linkage(known, laws, plan.masked, rng.spawn(1)[0], linked, side.steps)
-        found += [by_likelihood] if by_likelihood is not None else []
-        found += [attribute_inference(known, secret, fewer) for secret in secrets]
+    for one in known:
+        found += [one.told(risk) for risk in _of_knowledge(one, plan, columns, side, laws, rng)]
+    by_rows = partial_knowledge(
+        side.leaving, columns, _steps(plan), plan.is_confidential, seed.stream(PARTIAL_KNOWLEDGE)
+    )
+    found += [by_rows] if by_rows is not None else []
     for name in plan.masked:
         if name in columns:
             found += interval_disclosure(pairs[name])
     return found
+
+
+def _of_knowledge(
+    who: Known,
+    plan: Plan,
+    columns: Mapping[str, ComparedColumn],
+    side: Side,
+    laws: Sequence[KnownLaw],
+    rng: np.random.Generator,
+) -> list[Risk]:
+    """What all attacks find that compare what an intruder knows with released records.
+
+    Where everybody is linked already, no further linkage is tried: none can reach more.
+    """
+    known, names = who.columns, who.names
+    linked, fewer = (_some_persons(known[0], most, rng) for most in (PERSONS_LINKED, PERSONS_INFERRED))
+    secrets = [one for one in columns.values() if one.description.role == "confidential" and one.name not in names]
+    found = [distance_linkage(known, linked)]
+    is_all = who.is_worst and found[0].rate == 1.0
+    found += [] if is_all else [global_linkage(known, rng)]
+    found += [permutation_distance(known, fewer)] if not who.is_worst else []
+    found += [real_k(known), uniqueness(known, secrets)]
+    if not is_all and any(set(step.names) & set(names) for step in side.steps):
+        found += method_aware_linkage(known, side.steps, who.cells, rng.spawn(1)[0], linked)
+    if not is_all:
+        by_likelihood = likelihood_linkage(known, laws, plan.masked, rng.spawn(1)[0], linked, side.steps)
+        found += [by_likelihood] if by_likelihood is not None else []
+    return [*found, *(attribute_inference(known, secret, fewer) for secret in secrets)]
 
 
 def _some_persons(column: ComparedColumn, most: int, rng: np.random.Generator) -> NDArray[np.int64] | None:
@@ -305,20 +432,12 @@ def _laws(plan: Plan, columns: Mapping[str, ComparedColumn]) -> list[KnownLaw]:
 def _composed(first: tuple[Plan, Side], second: tuple[Plan, Side], rng: np.random.Generator) -> list[Risk]:
     """Both releases attacked together, in all scenarios of either that concern both."""
     sides = (first[1], second[1])
-    known = dict.fromkeys(names for plan, side in (first, second) for names in scenarios(plan, side.columns))
+    known = dict.fromkeys(names for plan, side in (first, second) for names in scenarios(_steps(plan), side.columns))
     in_both = [names for names in known if all(set(names) <= set(side.columns) for side in sides)]
     rows = sides[0].rows
     if rows.size > PERSONS_COMPOSED:
         rows = np.sort(rng.choice(rows, PERSONS_COMPOSED, replace=False))
     return [composition(names, *sides, rng.spawn(1)[0], rows) for names in in_both]
-
-
-def scenarios(plan: Plan, columns: Mapping[str, ComparedColumn]) -> list[tuple[str, ...]]:
-    """What intruders may know: the columns of each step, and all quasi-identifiers together."""
-    quasi = [name for name, one in columns.items() if one.description.role == "quasi-identifier"]
-    known = [tuple(name for name in step.columns if name in columns) for step in plan.steps]
-    known.append(tuple(quasi))
-    return [names for names in dict.fromkeys(tuple(sorted(names)) for names in known) if names]
 
 
 # ------------------------------------------------------------------------------------------------ losses
@@ -329,17 +448,17 @@ def _utility(
     of_cells: Mapping[str, ComparedColumn],
     plan: Plan,
     predict: str | None,
-    rng: np.random.Generator,
+    sampling: Sampling,
 ) -> dict[str, Any]:
     described = list(columns.values())
     losses = {name: column_losses(of_cells[name]) for name in plan.masked if name in columns}
     rmses = [one["rmse"] for one in losses.values()]
     table: dict[str, Any] = {"mean_rmse": float(np.mean(rmses)) if rmses else 0.0}
     if described and described[0].original.size:
-        table |= propensity(described, rng)
+        table |= propensity(described, sampling)
         if predict is not None:
-            table["prediction"] = {"column": predict, **prediction(described, columns[predict], rng)}
-    pairs = pair_losses(described, rng) if len(described) > 1 else []
+            table["prediction"] = {"column": predict, **prediction(described, columns[predict], sampling)}
+    pairs = pair_losses(described, sampling) if len(described) > 1 else []
     masked = set(plan.masked)
     return {"columns": losses, "pairs": [pair for pair in pairs if masked & set(pair["columns"])], "table": table}
 
@@ -348,9 +467,26 @@ def _utility(
 
 
 def _compared(
-    original: Any, masked: Any, plan: Plan, record: _Record | None, *, same_order: bool
+    original: Any,
+    masked: Any,
+    plan: Plan,
+    record: _Record | None,
+    *,
+    same_order: bool,
+    stored: bool = False,
+    names: Sequence[str] | None = None,
 ) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side]:
-    """Both tables in one space, the rows of the release put in the order of the original; and what a report says."""
+    """Both tables in one space, the rows of the release put in the order of the original; and what a report says.
+
+    Args:
+        original: The table that was masked.
+        masked: Its release.
+        plan: Its plan.
+        record: Its private record.
+        same_order: Whether the rows are said to be in the order of the original.
+        stored: Whether the release is as it was saved: its order is then the one that it leaves in.
+        names: All columns of the release, where the table has not all of them.
+    """
     original = _of_files(original, plan)
     before, after = (_opened(table, plan) for table in (original, masked))
     identifiers = [name for name in before.names if plan.description(name).role == "identifier"]
@@ -367,17 +503,34 @@ def _compared(
     if rows.size != len(after):
         raise ReleaseShapeError(len(after), int(rows.size))
     series = {name: (before.series(name).gather(rows), after.series(name)) for name in expected}
+    described = [name for name in expected if name in plan.columns or name in plan.masked]
+    cells = {name: (written(before, name).gather(rows), written(after, name)) for name in described}
     as_is = [name for name in expected if name not in plan.masked]
-    evidence = None
+    settings, order = None, None
     n_before, n_after = len(before), len(after)
     if record is not None:
-        order, evidence = _order_of(original, plan, record.seed, {name: series[name][1] for name in expected})
-        series = {name: (one, other if order is None else other.gather(order)) for name, (one, other) in series.items()}
+        order, settings = _order_of(original, plan, record.seed, {name: series[name][1] for name in expected}, after)
+        if order is not None:
+            series, cells = (
+                {name: (one, other.gather(order)) for name, (one, other) in pairs.items()} for pairs in (series, cells)
+            )
     _require_same_rows(series, as_is)
     in_order = record is not None or same_order or shows_order([series[name][0] for name in as_is])
     if not in_order and isinstance(masked, str | os.PathLike):
         raise UncheckedRowsError
-    tables = _Tables(series, (), identifiers, rows, n_before, n_after, in_order=in_order, evidence=evidence)
+    tables = _Tables(
+        series,
+        (),
+        identifiers,
+        rows,
+        n_before,
+        n_after,
+        cells,
+        names=names or after.names,
+        in_order=in_order,
+        kept_order=stored and in_order and order is None and n_after > 1,
+        settings=settings,
+    )
     return _described(tables, plan)
 
 
@@ -394,16 +547,23 @@ class _Tables:
     """Which row of the original each row was."""
     n_before: int
     n_after: int
+    written: Mapping[str, tuple[pl.Series, pl.Series]]
+    """For each column of the plan the same with the codes that mean missing."""
+    names: Sequence[str] = field(kw_only=True)
+    """All columns of the release, also those that nobody looks at."""
     in_order: bool = field(kw_only=True)
-    evidence: Mapping[str, Any] | None = field(kw_only=True)
-    """Of the release made anew, if it was."""
+    """Whether the rows are known to stand beside those that they came from."""
+    kept_order: bool = field(kw_only=True)
+    """Whether they leave in the order of the original."""
+    settings: Sequence[Setting] | None = field(kw_only=True)
+    """What the guarantees of the release made anew rest on, if it was."""
     amounts: Amounts | None = None
     """What the rows stand for, where they do not stand for themselves."""
 
 
 def _described(tables: _Tables, plan: Plan) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side]:
     """Both tables in one space; and what a report says."""
-    series, amounts, evidence = tables.series, tables.amounts, tables.evidence
+    series, amounts = tables.series, tables.amounts
     of_original = None if amounts is None else amounts.original
     as_is = [name for name in series if name not in plan.masked]
     open_once = opener(plan.folder)
@@ -413,43 +573,56 @@ def _described(tables: _Tables, plan: Plan) -> tuple[dict[str, ComparedColumn], 
         if name in plan.masked or (name in plan.columns and _has_values(series[name][0], plan.description(name).na))
     ]
     columns = {
-        name: compared_column(name, *series[name], plan.description(name), open_once, amounts)
+        name: compared_column(name, *series[name], plan.description(name), open_once, amounts, tables.written.get(name))
         for name in looked_at
         if plan.description(name).role != "other" or name in plan.masked
     }
     unmatched = {name: _n_unmatched(columns[name], series[name][0]) for name in plan.masked}
+    settings = _settings(tables, plan, unmatched, columns)
     facts = {
         "records": tables.n_after,
         "dropped_records": tables.n_before - tables.n_after,
         "dropped_columns": list(tables.identifiers),
         "released_as_is": [*as_is, *tables.others],
-        "made_anew": evidence is not None,
+        "not_attacked": list(tables.others),
+        "made_anew": tables.settings is not None,
         "rows_in_order": tables.in_order,
+        "kept_order": tables.kept_order,
         "stayed_without_a_concept": {
             name: unmatched[name]
             for step in plan.steps
             if not getattr(step.method, "moves_missing", False)
             for name in step.columns
         },
-        "guarantees": _guarantees(plan, unmatched, n_records=tables.n_after)
-        if evidence is None
-        else [step["guarantee"] for step in evidence["steps"]],
+        "settings": settings,
+        "guarantees": [
+            step.method.guarantee(setting).to_dict() for step, setting in zip(plan.steps, settings, strict=True)
+        ],
     }
     steps = [
-        seen_step(step.method, step.columns, series, plan.description, open_once, of_original)
+        seen_step(step.method, step.columns, series, plan.description, open_once, of_original, tables.written)
         for step in plan.steps
         if is_swap(step.method) and tables.n_after
     ]
-    return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, tables.rows)
+    return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, tables.rows, series)
 
 
-def _is_too_large_for_here(original: Any, masked: Any, plan: Plan, limit: int | None) -> bool:
+def _unnamed_on_cluster(original: Any, masked: Any, plan: Plan) -> tuple[str, ...]:
+    """Columns that leave and that the plan does not name, of two tables on a cluster; of others all are read anyway."""
+    if not (is_spark_frame(original) and is_spark_frame(masked)):
+        return ()
+    from anonto.clusters import unnamed_in_both
+
+    return unnamed_in_both(original, masked, plan)
+
+
+def _is_too_large_for_here(original: Any, masked: Any, plan: Plan, limit: int | None, also: Sequence[str] = ()) -> bool:
     """Whether two tables are on a cluster and cannot be brought together on this machine."""
     if not (is_spark_frame(original) and is_spark_frame(masked)):
         return False
     from anonto.clusters import fit_here
 
-    return not fit_here([original, masked], plan, limit)
+    return not fit_here([original, masked], plan, limit, also)
 
 
 def _compared_from_counts(
@@ -460,6 +633,7 @@ def _compared_from_counts(
     rng: np.random.Generator,
     *,
     same_order: bool,
+    stored: bool,
 ) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side, CountedCells]:
     """Both tables in one space, from what a cluster counts: distinct records, pairs of cells, and some persons."""
     from anonto.clusters import counted_on_cluster
@@ -469,7 +643,7 @@ def _compared_from_counts(
 
     def numbered(name: str, before: pl.Series, after: pl.Series) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         column = compared_column(name, before, after, plan.description(name), open_once)
-        return column.original, column.masked
+        return _by_meaning(column, "original"), _by_meaning(column, "masked")
 
     found = counted_on_cluster(
         *tables,
@@ -515,8 +689,11 @@ def _compared_from_counts(
         np.arange(before.shape[0]),
         found.n_before,
         found.n_records,
+        series,
+        names=tables[1].columns,
         in_order=in_order,
-        evidence=found.evidence,
+        kept_order=stored and in_order and not found.shuffled and found.n_records > 1,
+        settings=found.settings,
         amounts=amounts,
     )
     columns, facts, side = _described(side_by_side, plan)
@@ -525,6 +702,12 @@ def _compared_from_counts(
         both = gathered(cells[name][0], one), gathered(cells[name][1], other)
         pairs[name] = compared_column(name, *both, plan.description(name), open_once, Amounts(times, times, 0))
     return columns, facts, side, CountedCells(pairs, found.unchanged)
+
+
+def _by_meaning(column: ComparedColumn, which: str) -> NDArray[np.int32]:
+    """Numbers for the cells of one table: by what they mean, and where that is nothing, as they are written."""
+    codes, written = column.side(which)[0], column.written(which)
+    return np.where((codes < 0) & (written >= 0), np.int32(column.n_values) + written, column.meanings()[codes])
 
 
 def _require_few_enough(original: Any, plan: Plan, limit: int | None) -> None:
@@ -545,20 +728,25 @@ def _as_enumeration(cells: pl.Series) -> pl.Series:
     return cells.cast(pl.Enum(cells)) if cells.dtype == pl.String else cells
 
 
-def _guarantees(plan: Plan, unmatched: Mapping[str, int], *, n_records: int) -> list[dict[str, Any]]:
-    """What the steps of a plan promise, as far as it can be told without the private record."""
-    quasi = [name for name in {**plan.columns, **dict.fromkeys(plan.masked)} if _is_quasi_identifier(plan, name)]
-    found = []
+def _settings(
+    tables: _Tables, plan: Plan, unmatched: Mapping[str, int], columns: Mapping[str, ComparedColumn]
+) -> list[Setting]:
+    """What the guarantees of the steps rest on; without the private record as far as it can be told."""
+    stay = {name for name, n in unmatched.items() if n}
+    seen = []
     for step in plan.steps:
-        left_out = tuple(name for name in quasi if name not in step.columns)
-        stay = tuple(name for name in step.columns if unmatched[name])
-        promised = step.method.guarantee(Setting(left_out=left_out, unmatched=stay))
-        found.append((promised if n_records else promised.of_no_record()).to_dict())
-    return found
-
-
-def _is_quasi_identifier(plan: Plan, name: str) -> bool:
-    return plan.description(name).role == "quasi-identifier"
+        facts = {}
+        if getattr(step.method, "makes_equal", False):
+            facts["real_k"] = real_k([columns[name] for name in step.columns]).details["real_k"]
+        released = {"rows_in_order": tables.kept_order, "no_records": not tables.n_after, "facts": facts}
+        seen.append(plan.setting(step, tables.names, stay, **released))
+    if tables.settings is None:
+        return seen
+    # The release made anew may lack columns that nobody looks at.
+    return [
+        replace(known, left_out=one.left_out, rows_in_order=one.rows_in_order)
+        for known, one in zip(tables.settings, seen, strict=True)
+    ]
 
 
 def _n_unmatched(column: ComparedColumn, original: pl.Series) -> int:
@@ -570,13 +758,22 @@ def _n_unmatched(column: ComparedColumn, original: pl.Series) -> int:
     return int(column.counts("original")[-1]) - cells.n_missing
 
 
-def _from_cluster(table: Any, plan: Plan, limit: int | None) -> Any:
+def _is_stored(table: Any) -> bool:
+    """Whether a table is as it was saved, and not one in memory, whose rows are in order for use in the house."""
+    if not is_spark_frame(table):
+        return isinstance(table, str | os.PathLike)
+    from anonto.clusters import is_stored
+
+    return is_stored(table)
+
+
+def _from_cluster(table: Any, plan: Plan, limit: int | None, also: Sequence[str]) -> Any:
     """The columns of a Spark DataFrame that are looked at; other tables as they are."""
     if not is_spark_frame(table):
         return table
     from anonto.clusters import to_compare
 
-    return to_compare(table, plan, limit)
+    return to_compare(table, plan, limit, also)
 
 
 def _require_a_witness(plan: Plan) -> None:
@@ -587,7 +784,10 @@ def _require_a_witness(plan: Plan) -> None:
 
 def _opened(table: Any, plan: Plan) -> Door:
     whole = _of_files(table, plan)
-    return Door(read_table(whole, **plan.table).frame if isinstance(whole, str | os.PathLike) else whole)
+    if not isinstance(whole, str | os.PathLike):
+        return Door(whole)
+    read = read_table(whole, **plan.table)
+    return Door(read.frame, origin=read.origin)
 
 
 def _of_files(table: Any, plan: Plan) -> Any:
@@ -643,26 +843,27 @@ def _plan_of_release(plan: Plan | Mapping[str, Any] | str | os.PathLike[str], re
 
 
 def _order_of(
-    original: Any, plan: Plan, seed: Seed, masked: Mapping[str, pl.Series]
-) -> tuple[NDArray[np.int64] | None, dict[str, Any]]:
-    """For each row of the original the place of its row in the release (None where the order was kept); the evidence.
+    original: Any, plan: Plan, seed: Seed, masked: Mapping[str, pl.Series], released: Door
+) -> tuple[NDArray[np.int64] | None, Sequence[Setting]]:
+    """For each row of the original the place of its row in the release (None where the order was kept).
 
-    The original is masked anew: only the plan and the record of this release give the same cells.
+    The original is masked anew: only the plan and the record of this release give the same cells. With the places comes
+    what the guarantees rest on.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         release = mask(original, plan, seed=seed.number)
-        again = Door(release.table)
+        again = Door(release.table, origin=released.origin)
     cells = {name: as_text_series(again.series(name)).cast(pl.String) for name in masked}
     found = {name: as_text_series(column).cast(pl.String) for name, column in masked.items()}
-    if all(cells[name].equals(found[name]) for name in masked):
-        return None, release.evidence
     n_rows = len(again)
     places = np.empty(n_rows, dtype=np.int64)
     places[row_order(seed, "order of rows", n_rows).part(0, n_rows)] = np.arange(n_rows)
-    if not all(cells[name].equals(found[name].gather(places)) for name in masked):
+    if all(cells[name].equals(found[name].gather(places)) for name in masked):
+        return places, release.settings
+    if not all(cells[name].equals(found[name]) for name in masked):
         raise ForeignRecordError
-    return places, release.evidence
+    return None, release.settings
 
 
 def _has_values(cells: pl.Series, na: Sequence[str]) -> bool:

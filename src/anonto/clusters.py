@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
     from anonto.engine.spark_compare import CountedComparison, Numbering
     from anonto.engine.spark_run import MaskedFrame
+    from anonto.methods.guarantee import Setting
     from anonto.plan import Plan
     from anonto.release import MaskedColumn
 
@@ -118,22 +119,35 @@ def profile_frame(frame: Any, plan: Plan) -> dict[str, Any]:
     return profile_on_cluster(source.table, plan)
 
 
-def fit_here(tables: Sequence[Any], plan: Plan, memory: int | None) -> bool:
+def unnamed_in_both(original: Any, masked: Any, plan: Plan) -> tuple[str, ...]:
+    """Columns of two DataFrames that the plan does not name: they leave, and whoever knows them may use them."""
+    named = {*plan.columns, *plan.masked, *plan.also_needed}
+    return tuple(name for name in original.columns if name not in named and name in masked.columns)
+
+
+def fit_here(tables: Sequence[Any], plan: Plan, memory: int | None, also: Sequence[str] = ()) -> bool:
     """Whether the cells of DataFrames that an assessment looks at can be brought together on this machine.
 
     Args:
         tables: The DataFrames.
         plan: What tells their columns.
         memory: What may be taken, in bytes; by default half of the machine.
+        also: Columns that the plan does not name and that are looked at.
     """
     require_spark()
-    named = {*plan.columns, *plan.masked, *plan.also_needed}
+    named = {*plan.columns, *plan.masked, *plan.also_needed, *also}
     allowed = driver_memory() if memory is None else memory
     for table in tables:
         n_columns = sum(name in named and plan.description(name).role != "identifier" for name in table.columns)
         if BYTES_PER_CELL * _n_rows(table) * n_columns > allowed:
             return False
     return True
+
+
+def is_stored(frame: Any) -> bool:
+    """Whether a DataFrame is Parquet files as they are, and not the table of a release in memory."""
+    require_spark()
+    return "_anonto_rows" not in vars(frame) and has_row_numbers(frame)
 
 
 def require_rows_fit(table: Any, what: str, memory: int | None) -> None:
@@ -154,14 +168,20 @@ def _n_rows(table: Any) -> int:
     return int(SparkTable.of(table).n_stored if has_row_numbers(table) else table.count())
 
 
-def to_compare(table: Any, plan: Plan, memory: int | None = None) -> pl.DataFrame:
+def to_compare(table: Any, plan: Plan, memory: int | None = None, also: Sequence[str] = ()) -> pl.DataFrame:
     """Of a DataFrame the columns that an assessment looks at, as codes on this machine, in the order of the rows.
 
     Identifiers are there by name alone.
+
+    Args:
+        table: The DataFrame.
+        plan: What tells its columns.
+        memory: What may be taken, in bytes; by default half of the machine.
+        also: Columns that the plan does not name and that are looked at.
     """
     import polars as pl
 
-    named = dict.fromkeys([*plan.columns, *plan.masked, *plan.also_needed])
+    named = dict.fromkeys([*plan.columns, *plan.masked, *plan.also_needed, *also])
     present = [name for name in table.columns if name in named]
     identifiers = [name for name in present if plan.description(name).role == "identifier"]
     source = taken(table, None)
@@ -207,11 +227,11 @@ def counted_on_cluster(
     others = tuple(name for name in present if name not in plan.masked and plan.description(name).role == "other")
     with _taken_for_now(original) as before, _taken_for_now(_in_order(masked)) as after:
 
-        def anew() -> tuple[MaskedFrame, dict[str, Any]]:
+        def anew() -> tuple[MaskedFrame, tuple[Setting, ...]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 release = mask(before.table.frame, plan, seed=None if seed is None else seed.number)
-            return release.rows, release.evidence
+            return release.rows, release.settings
 
         return Comparing(
             before=before.table,
@@ -315,7 +335,9 @@ class ClusterRelease:
     """A masked table on a cluster, with the evidence of how it was masked."""
 
     evidence: dict[str, Any]
-    """Plain data: what was done, what stayed as it was, what is promised."""
+    """Plain data: what was done, what stayed as it was, what is promised of the files that `save` writes by default."""
+    settings: tuple[Setting, ...]
+    """For each step what its guarantee rests on."""
     plan: Plan
     masked: Mapping[str, MaskedColumn]
     identifiers: tuple[str, ...]
@@ -343,7 +365,7 @@ class ClusterRelease:
         private: bool | str | os.PathLike[str] = True,
         report: str | os.PathLike[str] | None = None,
         force: bool = True,
-    ) -> None:
+    ) -> dict[str, Any]:
         """Write the masked table as a folder of Parquet files, whose rows are in order when files are read by name.
 
         The folder is written beside its name first, and put in place when it is whole, right after the private record
@@ -352,12 +374,17 @@ class ClusterRelease:
 
         Args:
             path: Where the cluster can write; it ends in ``.parquet``.
-            keep_order: Keep the rows in their order, which links them to the original table.
+            keep_order: Keep the rows in their order, which links them to the original table: no guarantee that limits
+                linking is proved then.
             private: Where the private record goes, on this machine; by default beside the output as
                 ``….private.json``; False for nowhere.
             report: Where a report goes as HTML, if it is wanted.
             force: Whether what is there is replaced.
+
+        Returns:
+            The evidence of what was written. It differs from ``evidence`` where the order is kept.
         """
+        outcome = self._outcome.in_order() if keep_order else self._outcome
         target = str(path)
         if not target.rstrip("/").endswith(".parquet"):
             raise OnlyParquetError(target)
@@ -375,10 +402,11 @@ class ClusterRelease:
             ):
                 self._write(folder, keep_order=keep_order)
                 if report_file is not None:
-                    report_file.write_text(self._report(), encoding="utf-8")
+                    report_file.write_text(outcome.report(), encoding="utf-8")
                 if private_file is not None:
                     self._write_record(private_file)
                 files.put_in_place()
+        return outcome.evidence
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the seed and the name of the input to a file that only its owner can read."""
@@ -387,13 +415,17 @@ class ClusterRelease:
             self._write_record(beside)
 
     def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
-        """Write what was done, and what of the frequencies is left, as one HTML file."""
+        """Write what was done, and what of the frequencies is left, as one HTML file.
+
+        It is about the files that `save` writes by default, with their rows in random order.
+        """
         self.source.read.require_apart(None, [Path(path)], self.plan.ontology_files)
         with written_beside(Path(path), force=force) as beside:
-            beside.write_text(self._report(), encoding="utf-8")
+            beside.write_text(self._outcome.report(), encoding="utf-8")
 
-    def _report(self) -> str:
-        return Outcome(evidence=self.evidence, plan=self.plan, masked=self.masked).report()
+    @property
+    def _outcome(self) -> Outcome:
+        return Outcome(evidence=self.evidence, settings=self.settings, plan=self.plan, masked=self.masked)
 
     def _write(self, folder: str, *, keep_order: bool) -> None:
         table, n_records = self.rows.table, self.rows.n_records

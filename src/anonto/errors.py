@@ -502,6 +502,52 @@ class ColumnTypeError(InputError):
         )
 
 
+class CellTypeError(ColumnTypeError):
+    """A column of a type whose cells cannot be compared."""
+
+    def __init__(self, kind: str, fault: str, hint: str, column: str | None = None) -> None:
+        which = f"Column {column!r}" if column else "A column"
+        InputError.__init__(self, f"{which} of type {kind} cannot be masked or compared: {fault}; {hint}.")
+        self.kind, self.fault, self.hint, self.column = kind, fault, hint, column
+
+    def of(self, column: str) -> CellTypeError:
+        """The same error for a column whose name is known."""
+        return CellTypeError(self.kind, self.fault, self.hint, column)
+
+
+class UnmovableColumnError(ColumnTypeError):
+    """A column of a type whose cells its library cannot put into another order."""
+
+    def __init__(self, column: str, kind: str) -> None:
+        InputError.__init__(
+            self,
+            f"Column {column!r} has the Arrow type {kind}, whose cells pyarrow cannot put into another order; "
+            "cast it to a plain type first.",
+        )
+        self.kind = kind
+
+
+class MixedCellsError(InputError):
+    """Cells of different types that are spelt alike."""
+
+    def __init__(self, column: str, values: int) -> None:
+        super().__init__(
+            f"Column {column!r} mixes types: {counted(values, 'value')} {'is' if values == 1 else 'are'} spelt alike "
+            "but of different types, such as a number and its digits as text; convert the column to one type."
+        )
+
+
+class WideDecimalsError(FileError):
+    """Decimals of more digits than a column can hold."""
+
+    def __init__(self, name: str, columns: Collection[str], most: int) -> None:
+        verb = "holds" if len(columns) == 1 else "hold"
+        super().__init__(
+            f"{counted(len(columns), 'column')} of {name!r} cannot be read: {listed(repr(c) for c in columns)} {verb} "
+            f"decimals of more than {most} digits; store them with {most} digits or fewer, or as text."
+        )
+
+
 class InexactNumbersError(InputError):
     """Floating-point numbers that may stand for several whole numbers."""
 
@@ -581,6 +627,31 @@ class NotNumericError(InputError):
         super().__init__(
             f"{counted(len(values), 'distinct value')} of column {column!r} {verb}; see the exception's .values, "
             "or declare the column nominal or ordinal."
+        )
+        self.values = tuple(values)
+
+
+class MixedNotationError(InputError):
+    """Numbers of one column with decimal commas and with decimal points. The minority is on ``values``."""
+
+    def __init__(self, values: Sequence[object], decimal: str, column: str) -> None:
+        own, other = ("comma", "point") if decimal == "," else ("point", "comma")
+        super().__init__(
+            f"Column {column!r} is read with a decimal {own}, and {counted(len(values), 'distinct value')} can only be "
+            f"read with a decimal {other}; see the exception's .values, and write all numbers in one way."
+        )
+        self.values = tuple(values)
+
+
+class LostDigitsError(InputError):
+    """Numbers with more digits than can be reckoned with. The cells are on ``values``."""
+
+    def __init__(self, values: Sequence[object], column: str) -> None:
+        verb = "has" if len(values) == 1 else "have"
+        super().__init__(
+            f"{counted(len(values), 'distinct number')} of column {column!r} {verb} more digits than the 15 to 17 that "
+            "numbers are computed with, and different numbers would become equal or be at a wrong distance; subtract a "
+            "constant or round them, or declare the column nominal."
         )
         self.values = tuple(values)
 
@@ -777,6 +848,17 @@ class OneBinWarning(WindowWarning):
         )
 
 
+class SmallBinsWarning(AnontoWarning):
+    """Records that lack the same cells and are too few to fill a bin."""
+
+    def __init__(self, n_small: int, n_strata: int, n_records: int, k: int) -> None:
+        super().__init__(
+            f"{n_small:,} of the {n_strata:,} patterns of missing cells {'has' if n_small == 1 else 'have'} fewer than "
+            f"k = {k:,} records ({n_records:,} in all), which exchange among themselves alone, in bins smaller than k; "
+            "set missing = 'drop' for a column that is often missing, or leave it out of the step."
+        )
+
+
 class FittedInBlocksWarning(AnontoWarning):
     """A step that went through the records block by block though its plan does not say so."""
 
@@ -835,13 +917,14 @@ class UnmatchedCellsWarning(AnontoWarning):
         )
 
 
-class UnknownColumnsWarning(AnontoWarning):
-    """Columns that a proposed plan would release because nothing is known of them."""
+class UnreviewedColumnsWarning(AnontoWarning):
+    """Columns that leave though nobody has confirmed what the plan says of them."""
 
     def __init__(self, columns: Sequence[str]) -> None:
         super().__init__(
-            f"{counted(len(columns), 'column')} would be released as they are, with role 'other': {listed(columns)}; "
-            "check each, and give it the role identifier or quasi-identifier if it could single a person out."
+            f"Nobody has confirmed yet what the plan says of "
+            f"{counted(len(columns), 'column that leaves', 'columns that leave')}, so no guarantee is proved: "
+            f"{listed(columns)}; check each, and remove review = true from its description."
         )
 
 
@@ -893,6 +976,17 @@ class LostLabelsWarning(AnontoWarning):
     def __init__(self, name: str, format_name: str, n_columns: int) -> None:
         lost = f"the labels and missing codes of {counted(n_columns, 'column')} are not in it"
         super().__init__(f"{name!r} was written as {format_name}, which has no value labels: {lost}.")
+
+
+class ChangedTypesWarning(AnontoWarning):
+    """Types of a Parquet file that are written as others."""
+
+    def __init__(self, name: str, columns: Collection[str]) -> None:
+        super().__init__(
+            f"{counted(len(columns), 'column')} of {name!r} {'has' if len(columns) == 1 else 'have'} another type than "
+            f"in the input, with the same values: {listed(repr(c) for c in columns)}; times of day are stored in "
+            "nanoseconds and bytes of a fixed length as bytes of any length."
+        )
 
 
 class LostRecordsWarning(AnontoWarning):
@@ -951,7 +1045,7 @@ class ShuffledRowsError(InputError):
     def __init__(self, column: str) -> None:
         super().__init__(
             f"Column {column!r}, which no step masks, differs between the two tables row by row; a saved release has "
-            "its rows in random order: give its private record, or save with the order kept."
+            "its rows in random order: give its private record, or in Python the table of the release."
         )
 
 
@@ -1221,6 +1315,16 @@ class MapPointsError(InputError):
 
     def __init__(self, wanted: str) -> None:
         super().__init__(f"A map of risk and utility needs {wanted}; give what `anonto sweep` wrote with --json.")
+
+
+class UngatedNumberError(InternalError):
+    """A number of a public report of which nobody decided whether it may be published."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"A number in the public edition ({where}) did not pass its gate, so the report is not written; this is "
+            "our mistake, please report it."
+        )
 
 
 # ---------------------------------------------------------------------------------------------- clusters

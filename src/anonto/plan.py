@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import EncodingError, ParameterError, PlanError, TomlError, UnknownKeyError
+from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of, parameters_of
 from anonto.ontology.source import kind_of_path, opened
 from anonto.table.description import ColumnDescription
@@ -142,9 +143,49 @@ class Plan:
                         f"Step {number} looks at the identifier {name!r}, which is dropped", "name another column"
                     )
 
+    @property
+    def scales(self) -> dict[str, tuple[str, ...]]:
+        """The values of each ordinal column, lowest first."""
+        return {name: one.order for name, one in self.columns.items() if one.kind == "ordinal"}
+
     def description(self, name: str) -> ColumnDescription:
         """What the plan says of a column; a column that only a step names is a nominal quasi-identifier."""
         return self.columns.get(name, ColumnDescription())
+
+    def setting(self, step: Step, names: Iterable[str], unmatched: Collection[str] = (), **known: Any) -> Setting:
+        """What the guarantee of a step depends on.
+
+        Args:
+            step: One of the plan.
+            names: All columns of the table. One that the plan does not name may be known of a person.
+            unmatched: Columns that have cells without a concept.
+            known: What else is known of the release, by the names that `Setting` has for it.
+        """
+        described = {name: self.description(name) for name in names}
+        leave = {name: one for name, one in described.items() if one.role != "identifier"}
+        moves_all = getattr(step.method, "moves_missing", False)
+        return Setting(
+            left_out=tuple(
+                name for name, one in leave.items() if name not in step.columns and one.role != "confidential"
+            ),
+            unmatched=() if moves_all else tuple(name for name in step.columns if name in unmatched),
+            unreviewed=self.unreviewed(leave),
+            **known,
+        )
+
+    def unreviewed(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Columns that leave though nobody has confirmed what the plan says of them, among those of a table."""
+        described = ((name, self.description(name)) for name in names)
+        return tuple(name for name, one in described if one.review and one.role != "identifier")
+
+    def are_declared(self, names: Iterable[str]) -> bool:
+        """Whether all these columns are named, and quasi-identifiers."""
+        named = {*self.columns, *self.masked}
+        return all(name in named and self.description(name).role == "quasi-identifier" for name in names)
+
+    def is_confidential(self, name: str) -> bool:
+        """Whether a column is declared confidential: then nobody knows it of a person before."""
+        return self.description(name).role == "confidential"
 
     @property
     def masked(self) -> tuple[str, ...]:

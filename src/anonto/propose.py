@@ -33,10 +33,18 @@ METHOD = "group-swap"
 """For all quasi-identifiers together: the method whose 1/k is proved."""
 METHOD_FOR_FEW = "random-swap"
 """For a table too small for two groups."""
-HEADING = """Proposed by `anonto init`: read it through, correct it, then mask with it.
-Roles: identifier (dropped), quasi-identifier (masked by the step below), confidential, other (released as they are).
+HEADING = """Proposed by `anonto init` from the names and the values of the columns.
+Confirm each column: read why it is said to be what it is, correct it, and delete `review = true`. Nothing is proved of
+a release while a column that leaves is marked so.
+Roles: identifier (dropped), quasi-identifier (masked by the step below), confidential (released as it is)."""
+OF_METHOD = {
+    METHOD: """
 The step exchanges cells inside groups of k or more records that are close in meaning: whoever knows these columns of
-everyone, and nothing else, is right about a record with a chance of 1/k at most."""
+everyone, and nothing else, is right about a record with a chance of 1/k at most, if each person has one record.""",
+    METHOD_FOR_FEW: """
+The table is too small for groups: the step exchanges each column's cells at random, and nothing is proved of that.""",
+}
+"""What the heading says of the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +54,16 @@ class Proposal:
     plan: Plan
     reasons: Mapping[str, tuple[str, ...]]
 
+    @property
+    def to_review(self) -> tuple[str, ...]:
+        """The columns that somebody must confirm."""
+        return tuple(name for name, one in self.plan.columns.items() if one.review)
+
     def to_toml(self) -> str:
         """The plan as the text of a file, with the reasons as comments."""
         comments = {name: "\n".join(said) for name, said in self.reasons.items()}
-        return self.plan.to_toml({"": f"{HEADING}\n\n", **comments})
+        of_steps = "".join(OF_METHOD[step.method.name] for step in self.plan.steps)
+        return self.plan.to_toml({"": f"{HEADING}{of_steps}\n\n", **comments})
 
 
 def propose(
@@ -75,7 +89,8 @@ def propose(
     path = Path(table) if isinstance(table, str | os.PathLike) else None
     opened = open_table(table)
     facts = {name: opened.facts(name) for name in opened.names}
-    guesses = {name: guess_column(one) for name, one in facts.items()}
+    words = frozenset(word for one in facts.values() for word in one.words)
+    guesses = {name: guess_column(one, words) for name, one in facts.items()}
     present = {name: facts[name].without(guess.na) for name, guess in guesses.items()}
     beside = [path.absolute().parent] if path else []
     places = _different([*(Path(folder) for folder in folders), *beside])
@@ -91,7 +106,7 @@ def propose(
         numbers = known_intervals(present[name], known) if guess.kind == "numeric" else None
         own = _reasons_of_role(guess, described[name])
         reasons[name] = (*own, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
-    masked = [name for name, one in described.items() if one.role == "quasi-identifier" and guesses[name].is_maskable]
+    masked = [name for name, one in described.items() if one.role == "quasi-identifier"]
     plan = Plan(MappingProxyType(described), _steps(masked, opened.n_records), MappingProxyType({}), folder)
     plan.check()
     return Proposal(plan, MappingProxyType(reasons))
@@ -116,16 +131,19 @@ def _recognised(columns: Sequence[Facts], known: Sequence[Candidate]) -> dict[st
 
 
 def _described(guess: Guess, found: Recognised | None, folder: Path | None) -> ColumnDescription:
-    plain = ColumnDescription(kind=guess.kind, role=guess.role, order=guess.order, na=guess.na)
+    plain = ColumnDescription(kind=guess.kind, role=guess.role, order=guess.order, na=guess.na, review=guess.review)
     if found is None:
         return plain
+    # Codes are recognised by their values: what was unknown of their column is known now.
+    role, review = ("quasi-identifier", False) if guess.review else (guess.role, False)
     ontology = _reference(found.candidate, folder)
-    role = "quasi-identifier" if guess.role == "other" and guess.is_maskable else guess.role
-    return replace(plain, role=role, ontology=ontology, unmatched=found.unmatched, na=(*guess.na, *found.na))
+    na, spelling = (*guess.na, *found.na), found.spelling
+    named = replace(plain, ontology=ontology, unmatched=found.unmatched, na=na, spelling=spelling)
+    return replace(named, role=role, review=review)
 
 
 def _reasons_of_role(guess: Guess, description: ColumnDescription) -> tuple[str, ...]:
-    if description.role == guess.role:
+    if description.review == guess.review:
         return guess.reasons
     others = tuple(reason for reason in guess.reasons if not reason.startswith(f"{guess.role}:"))
     return (*others, f"{description.role}: its values are codes of an ontology, whatever its name")

@@ -1,7 +1,8 @@
 """What comes out of a run: the masked table for use inside the house, and files for use outside it.
 
 ``table`` keeps the order of the rows, for comparison with the original; ``save`` shuffles them by default, because a
-row's place alone would link it to its person. The seed is in neither: it goes to a private record of its own.
+row's place alone would link it to its person. The evidence is about what ``save`` writes by default. The seed is in
+neither: it goes to a private record of its own.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -17,28 +18,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.arithmetic import dot
 from anonto.errors import FittedInBlocksWarning
 from anonto.rng import RowOrder, Seed, row_order
-from anonto.table.attributes import ExtendedAttribute
+from anonto.table.attributes import ExtendedAttribute, first_codes
 from anonto.table.beside import files_beside, require_free, written_beside
 from anonto.table.columns import MISSING, first_positions
 from anonto.table.door import Door, Substitution
+from anonto.table.leftovers import has_fixed_categories, used_categories, with_categories
 from anonto.table.new_cells import new_cells
-from anonto.table.table import Origin, Table
-from anonto.table.writing import output_format, write_to
+from anonto.table.released_labels import released_origin
+from anonto.table.table import Table
+from anonto.table.writing import output_format, warn_of_changed_types, write_to
 from anonto.threads import slices
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
 
     from anonto.methods.flows import Moves
+    from anonto.methods.guarantee import Setting
     from anonto.plan import Plan
     from anonto.table.attributes import Attribute
+    from anonto.table.missing_codes import Recoded
     from anonto.table.prepare import PreparedColumn
+    from anonto.table.table import Origin
 
 
 ROWS_AT_ONCE = 1 << 18
@@ -61,6 +68,8 @@ class MaskedColumn:
     """The masked value of each record; −1 for a cell that stays as it is."""
     texts: pl.Series | None = None
     """The values, when the input's own column was let go."""
+    recoded: Recoded | None = None
+    """Missing cells that are released with another code, if there are any."""
 
     @property
     def name(self) -> str:
@@ -79,11 +88,11 @@ class MaskedColumn:
 
     @property
     def n_unchanged(self) -> int:
-        """Cells with a value that leave as they were."""
+        """Cells with a value that mean the same afterwards."""
         moves = self.moves
         with_value = moves.sources < self.n_values
-        same = int(moves.amounts[with_value & (moves.sources == moves.targets)].sum())
-        return same + self.n_unmatched_in_place
+        same = self._meant(moves.sources) == self._meant(moves.targets)
+        return int(moves.amounts[with_value & same].sum()) + self.n_unmatched_in_place
 
     @property
     def n_unmatched_in_place(self) -> int:
@@ -91,12 +100,18 @@ class MaskedColumn:
         if not isinstance(self.attribute, ExtendedAttribute):
             return self.prepared.n_unmatched
         moves = self.moves
-        unmatched = (moves.sources >= self.n_values) & (moves.sources < self.attribute.counts.size - 1)
+        unmatched = (moves.sources >= self.n_values) & (moves.sources < self.attribute.first_code)
         return int(moves.amounts[unmatched & (moves.sources == moves.targets)].sum())
 
     def same(self, part: slice = slice(None)) -> NDArray[np.bool_]:
-        """Which records, or some stretch of them, have the same cell before and after."""
-        return np.equal(self.codes[part], self.before[part])
+        """Which records, or some stretch of them, have the same value, or the same missing code, before and after."""
+        same = np.equal(self._meant(self.codes[part]), self._meant(self.before[part]))
+        return same if self.recoded is None else same & ~self.recoded.cells[part]
+
+    def _meant(self, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The codes, with one for each released concept and the values that mean it."""
+        first = first_codes(self.attribute)
+        return codes if first is None else first[codes]
 
     def how_far(self) -> tuple[float, float]:
         """The root of the mean squared distance between the cells before and after, and the largest of all.
@@ -112,7 +127,7 @@ class MaskedColumn:
         if not amounts.any():
             return 0.0, farthest
         np.square(distances, out=distances)
-        return math.sqrt(float(amounts @ distances) / float(amounts.sum())), farthest
+        return math.sqrt(dot(amounts, distances) / float(amounts.sum())), farthest
 
     def substitution(self, rows: NDArray[np.int64] | None) -> Substitution:
         """The new cells, each by a row of the input that has its value, or by the value itself."""
@@ -150,12 +165,21 @@ class Outcome:
     """What a report is made of where the rows are elsewhere."""
 
     evidence: dict[str, Any]
+    settings: tuple[Setting, ...]
+    """For each step what its guarantee rests on."""
     plan: Plan
     masked: Mapping[str, MaskedColumn]
 
+    def in_order(self) -> Outcome:
+        """The same where the rows leave in their order."""
+        return replace(self, evidence=evidence_in_order(self.plan, self.settings, self.evidence))
+
     def report(self) -> str:
         """What was done, as HTML."""
-        return _html(self)
+        from anonto.report.data import report_data
+        from anonto.report.page import html_report
+
+        return html_report(report_data(self))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -163,7 +187,9 @@ class Release:
     """A masked table with the evidence of how it was masked."""
 
     evidence: dict[str, Any]
-    """Plain data: what was done, what stayed as it was, what is promised."""
+    """Plain data: what was done, what stayed as it was, what is promised of the file that `save` writes by default."""
+    settings: tuple[Setting, ...]
+    """For each step what its guarantee rests on."""
     plan: Plan
     masked: Mapping[str, MaskedColumn]
     door: Door
@@ -180,7 +206,7 @@ class Release:
     @cached_property
     def table(self) -> Any:
         """The masked table, of the kind that was given (polars for a path), rows in their order."""
-        return self._in_order(None)
+        return self.door.released(self._in_order(None), self.plan.scales)
 
     def save(
         self,
@@ -190,7 +216,7 @@ class Release:
         private: bool | str | os.PathLike[str] = True,
         report: str | os.PathLike[str] | None = None,
         force: bool = True,
-    ) -> None:
+    ) -> dict[str, Any]:
         """Write the masked table, in the format that the path's suffix names.
 
         All files are written beside their names first and put in place together at the end, so that a failure on the
@@ -198,26 +224,34 @@ class Release:
 
         Args:
             path: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``, ``.xlsx``, ``.sav``, ``.dta`` or ``.xpt``.
-            keep_order: Keep the rows in their order, which links them to the original table.
+            keep_order: Keep the rows in their order, which links them to the original table: no guarantee that limits
+                linking is proved then.
             private: Where the private record goes; by default beside the output as ``….private.json``; False for
                 nowhere.
             report: Where a report goes as HTML, if it is wanted.
             force: Whether a file that is there is replaced.
+
+        Returns:
+            The evidence of what was written. It differs from ``evidence`` where the order is kept.
         """
         target = Path(path)
         output_format(target)
         record = Path(f"{target}.private.json" if private is True else str(private))
         outputs = [target, *([] if private is False else [record]), *([] if report is None else [Path(report)])]
         require_free(self._read, outputs)
+        outcome = self._outcome.in_order() if keep_order else self._outcome
         with files_beside() as files:
             written = files.add(target, force=force)
             private_file = None if private is False else files.add(record, force=force, mode=0o600)
             report_file = None if report is None else files.add(Path(report), force=force)
             self._write(written, target.name, keep_order=keep_order)
             if report_file is not None:
-                report_file.write_text(self._report(), encoding="utf-8")
+                report_file.write_text(outcome.report(), encoding="utf-8")
             if private_file is not None:
                 self._write_record(private_file)
+        left = [name for name in self.door.names if name not in self.identifiers]
+        warn_of_changed_types(self.origin, left, target.name)
+        return outcome.evidence
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the seed and the hash of the input to a file that only its owner can read."""
@@ -233,44 +267,59 @@ class Release:
 
             sink_parquet(lambda: self._parts(shuffled), written, name)
             return
-        origin = self.origin or Origin(name="table", format="memory")
         order = None if shuffled is None else shuffled.part(0, n_records)
-        write_to(written, Table(_as_polars(self._in_order(order)), origin), name)
+        table = self._in_order(order)
+        if self.door.library != "polars":  # Of a polars table, the other formats get nothing but the cells.
+            table = self.door.released(table, self.plan.scales)
+        frame = _as_polars(table)
+        write_to(written, Table(frame, released_origin(self.origin, frame)), name)
 
     def _parts(self, shuffled: RowOrder | None) -> Iterator[pl.DataFrame]:
         """The masked table a stretch of rows at a time; at least one, so that an empty table has its columns."""
         n_records = self.evidence["n_records"]
+        schema = self._in_order(np.arange(0)).schema
+        listed = [name for name, dtype in schema.items() if has_fixed_categories(dtype)]
+        used = used_categories([self._in_order(None, listed)] if listed else [], self.plan.scales)
         for part in slices(0, n_records, ROWS_AT_ONCE) or [slice(0, 0)]:
             rows = np.arange(part.start, part.stop) if shuffled is None else shuffled.part(part.start, part.stop)
-            yield self._in_order(rows)
+            yield with_categories(self._in_order(rows), used)
 
     def _write_record(self, path: Path) -> None:
         write_record(path, self.seed, self.origin, self.evidence)
 
     def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
-        """Write what was done, and what of the frequencies is left, as one HTML file."""
+        """Write what was done, and what of the frequencies is left, as one HTML file.
+
+        It is about the file that `save` writes by default, with its rows in random order.
+        """
         require_free(self._read, [Path(path)])
         with written_beside(Path(path), force=force) as beside:
-            beside.write_text(self._report(), encoding="utf-8")
+            beside.write_text(self._outcome.report(), encoding="utf-8")
 
     @property
     def _read(self) -> list[Path]:
         """The files that no output may replace."""
         return [*(self.origin.files if self.origin else ()), *self.plan.ontology_files]
 
-    def _report(self) -> str:
-        return _html(self)
+    @property
+    def _outcome(self) -> Outcome:
+        return Outcome(evidence=self.evidence, settings=self.settings, plan=self.plan, masked=self.masked)
 
-    def _in_order(self, order: NDArray[np.integer] | None) -> Any:
-        substitutions = {name: one.substitution(self.rows) for name, one in self.masked.items()}
-        return self.door.changed(substitutions, dropped=self.identifiers, rows=self.rows, order=order)
+    def _in_order(self, order: NDArray[np.integer] | None, names: Collection[str] | None = None) -> Any:
+        """The masked table, or some of its columns."""
+        names = self.door.names if names is None else names
+        substitutions = {name: one.substitution(self.rows) for name, one in self.masked.items() if name in names}
+        dropped = [name for name in self.door.names if name not in names or name in self.identifiers]
+        return self.door.changed(substitutions, dropped=dropped, rows=self.rows, order=order)
 
 
-def _html(release: Release | Outcome) -> str:
-    from anonto.report.data import report_data
-    from anonto.report.page import html_report
-
-    return html_report(report_data(release))
+def evidence_in_order(plan: Plan, settings: Sequence[Setting], evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """The evidence of a release whose rows leave in their order."""
+    steps = [
+        {**said, "guarantee": step.method.guarantee(replace(setting, rows_in_order=True)).to_dict()}
+        for step, setting, said in zip(plan.steps, settings, evidence["steps"], strict=True)
+    ]
+    return {**evidence, "rows_in_order": True, "steps": steps}
 
 
 def write_record(path: Path, seed: Seed, origin: Origin | None, evidence: Mapping[str, Any]) -> None:

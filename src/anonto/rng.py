@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 import secrets
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anonto import rng_kernels
+from anonto.chacha import ChaChaBits, words_of_rows
 from anonto.errors import ParameterError
 from anonto.threads import in_threads, slices
 
@@ -22,13 +24,43 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SEED_BITS = 128
-GUESSABLE_BITS = 64
+GUESSABLE_BITS = 80
 """A seed with fewer bits can be found by trying."""
 
 ROWS_AT_ONCE = 1 << 18
 
-SHUFFLED_UP_TO = 1 << 10
-"""Permutations of up to this many elements are drawn as shuffled tables, larger ones are Feistel networks."""
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A secret of 256 bits that draws come from."""
+
+    secret: bytes = field(repr=False)
+
+    @property
+    def words(self) -> NDArray[np.uint32]:
+        """As the kernels take it."""
+        return np.frombuffer(self.secret, dtype="<u4").astype(np.uint32)
+
+    def of(self, *names: str | int) -> Key:
+        """The key for a name; keys of different names tell nothing of each other, nor of the key they are made from."""
+        hashed = hashlib.blake2b(key=self.secret, digest_size=32)
+        for name in names:
+            encoded = str(name).encode()
+            hashed.update(len(encoded).to_bytes(4, "little") + encoded)
+        return Key(hashed.digest())
+
+
+class _Stream(ChaChaBits):
+    """The bits of a key, of which others can be split off, each with a key of its own."""
+
+    def __init__(self, key: Key) -> None:
+        super().__init__(key.words)
+        self._key, self._n_children = key, 0
+
+    def spawn(self, n_children: int) -> list[_Stream]:
+        """As `numpy.random.Generator.spawn` calls it: streams that were never given before."""
+        first, self._n_children = self._n_children, self._n_children + n_children
+        return [_Stream(self._key.of("child", number)) for number in range(first, self._n_children)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +78,17 @@ class Seed:
         """Whether trying all seeds of this length is feasible."""
         return self.number.bit_length() < GUESSABLE_BITS
 
-    def key(self, *names: str | int) -> np.uint64:
-        """A key of 64 bits for a name; keys of different names tell nothing of each other."""
-        return np.uint64(int.from_bytes(self._digest(names)[:8], "little"))
+    def key(self, *names: str | int) -> Key:
+        """The key for a name."""
+        return Key(self.number.to_bytes(32, "little")).of(*names)
 
     def stream(self, *names: str | int) -> np.random.Generator:
         """A generator of its own for a name."""
-        return np.random.Generator(np.random.PCG64(int.from_bytes(self._digest(names), "little")))
+        return np.random.Generator(_Stream(self.key("stream", *names)))  # type: ignore[arg-type]
 
-    def _digest(self, names: tuple[str | int, ...]) -> bytes:
-        hashed = hashlib.blake2b(key=self.number.to_bytes(32, "little"), digest_size=16)
-        for name in names:
-            encoded = str(name).encode()
-            hashed.update(len(encoded).to_bytes(4, "little") + encoded)
-        return hashed.digest()
+    def derived(self, *names: str | int) -> Seed:
+        """A seed of its own for a name; it tells nothing of this one, nor of what is drawn with this one."""
+        return Seed(int.from_bytes(self.key("seed", *names).secret, "little"))
 
 
 def seed_of(seed: int | Seed | None) -> Seed:
@@ -69,16 +98,9 @@ def seed_of(seed: int | Seed | None) -> Seed:
     return Seed(secrets.randbits(SEED_BITS) if seed is None else seed)
 
 
-def row_uniforms(key: np.uint64, rows: NDArray[np.int64], draw: int = 0) -> NDArray[np.float64]:
-    """For each row number a number from 0 to 1 (never 1) that depends on nothing else but the key and the draw."""
-    uniforms: NDArray[np.float64] = rng_kernels.philox_uniforms(key, rows, np.uint32(draw))
-    return uniforms
-
-
-def row_words(key: np.uint64, rows: NDArray[np.int64], name: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+def row_words(key: Key, rows: NDArray[np.int64], name: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """For each row number two words of 64 random bits that depend on nothing else but the key and the name."""
-    named = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=8).digest(), "little")
-    words: tuple[NDArray[np.uint64], NDArray[np.uint64]] = rng_kernels.philox_words(key, rows, np.uint64(named))
+    words: tuple[NDArray[np.uint64], NDArray[np.uint64]] = words_of_rows(key.of(name).words, rows)
     return words
 
 
@@ -87,7 +109,7 @@ class KeyedPermutations:
     """One permutation of 0 … size − 1 for each of several groups, computed element by element.
 
     Small groups have a shuffled table, so that every permutation is equally likely; large groups a Feistel network on
-    the smallest rectangle that holds them.
+    the smallest rectangle that holds them, with a table of random shifts for each round.
     """
 
     arrays: rng_kernels.Permutations
@@ -101,13 +123,19 @@ class KeyedPermutations:
 
 def keyed_permutations(seed: Seed, name: str, sizes: NDArray[np.int64]) -> KeyedPermutations:
     """Permutations of groups of the given sizes, the same for the same seed and name."""
-    small = sizes <= SHUFFLED_UP_TO
-    offsets = np.full(sizes.size, -1, dtype=np.int64)
-    offsets[small] = np.cumsum(sizes[small]) - sizes[small]
-    table = np.empty(int(sizes[small].sum()), dtype=np.int32)
-    rng_kernels.shuffle_tables(seed.stream(name, "tables"), sizes, offsets, table)
     widths, heights = rng_kernels.rectangles(sizes)
-    return KeyedPermutations((seed.key(name, "rounds"), sizes, widths, heights, offsets, table))
+    large = sizes > rng_kernels.SHUFFLED_UP_TO
+    lengths = np.where(large, rng_kernels.DOUBLE_ROUNDS * (widths + heights), sizes)
+    offsets = np.append(0, np.cumsum(lengths))
+    arrays = (sizes, widths, heights, offsets, np.empty(offsets[-1], dtype=np.int32))
+    key = seed.key("permutations", name).words
+    cuts = np.unique([*np.searchsorted(offsets, np.arange(0, offsets[-1], ROWS_AT_ONCE)), sizes.size]).tolist()
+
+    def draw(part: slice) -> None:
+        rng_kernels.draw_permutations(key, arrays, part.start, part.stop)
+
+    in_threads(draw, [slice(first, last) for first, last in pairwise(cuts)])
+    return KeyedPermutations(arrays)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,28 +151,22 @@ class RowOrder:
         rows = np.empty(last - first, np.int32) if self.n_rows < 1 << 31 else np.empty(last - first, np.int64)
 
         def fill(part: slice) -> None:
-            rows[part] = rng_kernels.permute_group(self.arrays, 0, first + part.start, first + part.stop)
+            places = np.empty(part.stop - part.start, dtype=np.int64)
+            rng_kernels.permute_stretch(self.arrays, 0, first + part.start, places)
+            rows[part] = places
 
         in_threads(fill, slices(0, rows.size, ROWS_AT_ONCE))
         return rows
 
     def places(self, first: int, last: int) -> NDArray[np.int64]:
         """The places of the rows first … last − 1."""
-        key, sizes, widths, heights, offsets, table = self.arrays
-        if offsets[0] >= 0:
+        (size,), (width,), (height,), _, table = self.arrays
+        if size <= rng_kernels.SHUFFLED_UP_TO:
             return np.argsort(table)[first:last]
         places = np.empty(last - first, dtype=np.int64)
 
         def fill(part: slice) -> None:
-            rng_kernels.feistel_of_stretch(
-                np.uint64(rng_kernels.key_of_group(key, 0)),
-                sizes[0],
-                widths[0],
-                heights[0],
-                first + part.start,
-                True,
-                places[part],
-            )
+            rng_kernels.feistel_of_stretch(table, 0, size, width, height, first + part.start, True, places[part])
 
         in_threads(fill, slices(0, places.size, ROWS_AT_ONCE))
         return places

@@ -1,4 +1,4 @@
-"""Compiled loops of `anonto.rng`: a counter-based generator and a Feistel network. Keys in, numbers out."""
+"""Compiled loops of `anonto.rng`: permutations by tables and by Feistel networks, and numbers from random words."""
 
 from __future__ import annotations
 
@@ -8,82 +8,27 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from anonto.chacha import Whole, Words, drawn_below, next_block, words_of_items
+
 Longs = NDArray[np.int64]
 Ints = NDArray[np.int32]
-Words = NDArray[np.uint32]
 LongWords = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
-DOUBLE_ROUNDS = 3
-"""Of the Feistel network; two already make it hard to tell from a random permutation."""
+SHUFFLED_UP_TO = 1 << 10
+"""Permutations of up to this many elements are drawn as shuffled tables, larger ones are Feistel networks."""
+DOUBLE_ROUNDS = 5
+"""Of the Feistel network: ten rounds, as in the NIST's format-preserving cipher FF1."""
 STRETCH = 1024
 """Positions permuted at once, so that they stay in the nearest cache."""
+FEW = 8
+"""So few positions are permuted one by one."""
 
-Permutations = tuple[np.uint64, Longs, Longs, Longs, Longs, Ints]
-"""Key, sizes, widths, heights, offsets of the tables and the tables of several groups."""
+Permutations = tuple[Longs, Longs, Longs, Longs, Ints]
+"""Sizes, widths and heights of several groups, where each one's table begins (and behind the last), and the tables."""
 
-_LOW = np.uint64(0xFFFFFFFF)
-_MULTIPLIER_0 = np.uint64(0xD2511F53)
-_MULTIPLIER_1 = np.uint64(0xCD9E8D57)
-_WEYL_0 = np.uint64(0x9E3779B9)
-_WEYL_1 = np.uint64(0xBB67AE85)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-_HASH_1 = np.uint32(0x85EBCA6B)
-_HASH_2 = np.uint32(0xC2B2AE35)
-_32 = np.uint64(32)
-
-
-@njit(cache=True, nogil=True)
-def philox(
-    c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, key: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Philox-4×32-10 (Salmon, Moraes, Dror, Shaw, SC 2011): four words of 32 bits from a counter and a key."""
-    k0, k1 = key & _LOW, key >> _32
-    for _ in range(10):
-        product_0, product_1 = _MULTIPLIER_0 * c0, _MULTIPLIER_1 * c2
-        c0, c1, c2, c3 = (product_1 >> _32) ^ c1 ^ k0, product_1 & _LOW, (product_0 >> _32) ^ c3 ^ k1, product_0 & _LOW
-        k0, k1 = (k0 + _WEYL_0) & _LOW, (k1 + _WEYL_1) & _LOW
-    return c0, c1, c2, c3
-
-
-@njit(cache=True, nogil=True)
-def philox_uniforms(key: np.uint64, rows: Longs, draw: np.uint32) -> NDArray[np.float64]:
-    """One number from [0, 1) with 53 bits for each row number."""
-    out = np.empty(rows.size, np.float64)
-    for i in range(rows.size):
-        row = np.uint64(rows[i])
-        high, low, _, _ = philox(row & _LOW, row >> _32, np.uint64(draw), np.uint64(0), key)
-        out[i] = float(((high << _32) | low) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
-    return out
-
-
-@njit(cache=True, nogil=True)
-def philox_words(key: np.uint64, rows: Longs, name: np.uint64) -> tuple[LongWords, LongWords]:
-    """Two words of 64 bits for each row number and a name: what `philox` gives, by rounds, in vectors."""
-    first = np.empty(rows.size, np.uint64)
-    second = np.empty(rows.size, np.uint64)
-    c0 = np.empty(STRETCH, np.uint64)
-    c1 = np.empty(STRETCH, np.uint64)
-    c2 = np.empty(STRETCH, np.uint64)
-    c3 = np.empty(STRETCH, np.uint64)
-    for start in range(0, rows.size, STRETCH):
-        n = min(STRETCH, rows.size - start)
-        for i in range(n):
-            row = np.uint64(rows[start + i])
-            c0[i], c1[i], c2[i], c3[i] = row & _LOW, row >> _32, name & _LOW, name >> _32
-        k0, k1 = key & _LOW, key >> _32
-        for _ in range(10):
-            for i in range(n):
-                product_0, product_1 = _MULTIPLIER_0 * (c0[i] & _LOW), _MULTIPLIER_1 * (c2[i] & _LOW)
-                c0[i], c2[i] = (product_1 >> _32) ^ c1[i] ^ k0, (product_0 >> _32) ^ c3[i] ^ k1
-                c1[i], c3[i] = product_1 & _LOW, product_0 & _LOW
-            k0, k1 = (k0 + _WEYL_0) & _LOW, (k1 + _WEYL_1) & _LOW
-        for i in range(n):
-            first[start + i] = (c0[i] << _32) | c1[i]
-            second[start + i] = (c2[i] << _32) | c3[i]
-    return first, second
 
 
 @njit(cache=True, nogil=True)
@@ -197,97 +142,73 @@ def mixed(x: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def _salt(key: np.uint64, number: int) -> np.uint32:
-    """The secret of a round."""
-    return np.uint32(mixed(key + np.uint64(number + 1) * _GOLDEN) >> _32)
+def feistel(table: Ints, start: Whole, size: Whole, width: Whole, height: Whole, position: Whole) -> np.int64:
+    """Where a permutation of 0 … size − 1 sends a position.
 
-
-@njit(cache=True, nogil=True)
-def _moved(place: np.uint32, other: np.uint32, salt: np.uint32, extent: np.uint32) -> np.uint32:
-    """A place shifted round its extent by a hash of the other place (the finaliser of MurmurHash3)."""
-    hashed = np.uint32(other ^ salt)
-    hashed = np.uint32(hashed ^ (hashed >> np.uint32(16)))
-    hashed = np.uint32(hashed * _HASH_1)
-    hashed = np.uint32(hashed ^ (hashed >> np.uint32(13)))
-    hashed = np.uint32(hashed * _HASH_2)
-    hashed = np.uint32(hashed ^ (hashed >> np.uint32(16)))
-    moved = np.uint32(place + np.uint32((np.uint64(hashed) * np.uint64(extent)) >> _32))
-    return np.uint32(moved - extent) if moved >= extent else moved
-
-
-@njit(cache=True, nogil=True)
-def feistel(key: np.uint64, size: np.int64, width: np.int64, height: np.int64, position: np.int64) -> np.int64:
-    """Where a keyed permutation of 0 … size − 1 sends a position.
-
-    The position is a place in a rectangle of width × height; rounds add to the column a hash of the row and the other
-    way round, which can be undone and so is a permutation; places outside the size are sent on until one is inside.
+    The position is a place in a rectangle of width × height; rounds add to the column what their table has for the row,
+    and the other way round, which can be undone and so is a permutation; places outside the size are sent on until one
+    is inside. The tables of the rounds stand in ``table`` from ``start`` on.
     """
-    wide, high = np.uint32(width), np.uint32(height)
     place = np.int64(position)
     while True:
-        row, column = np.uint32(place // width), np.uint32(place % width)
-        for number in range(DOUBLE_ROUNDS):
-            column = _moved(column, row, _salt(key, 2 * number), wide)
-            row = _moved(row, column, _salt(key, 2 * number + 1), high)
-        place = np.int64(row) * width + np.int64(column)
+        row, column = place // width, place % width
+        at = start
+        for _ in range(DOUBLE_ROUNDS):
+            column += table[at + row]
+            column -= width if column >= width else 0
+            at += height
+            row += table[at + column]
+            row -= height if row >= height else 0
+            at += width
+        place = row * width + column
         if place < size:
-            return place
+            return np.int64(place)
 
 
 @njit(cache=True, nogil=True)
-def _moved_back(place: np.uint32, other: np.uint32, salt: np.uint32, extent: np.uint32) -> np.uint32:
-    """The place that `_moved` shifts to this one."""
-    shift = _moved(np.uint32(0), other, salt, extent)
-    return np.uint32(place - shift) if place >= shift else np.uint32(place + extent - shift)
-
-
-@njit(cache=True, nogil=True)
-def feistel_back(key: np.uint64, size: np.int64, width: np.int64, height: np.int64, place: np.int64) -> np.int64:
+def feistel_back(table: Ints, start: Whole, size: Whole, width: Whole, height: Whole, place: Whole) -> np.int64:
     """The position that `feistel` sends to a place."""
-    wide, high = np.uint32(width), np.uint32(height)
     position = np.int64(place)
     while True:
-        row, column = np.uint32(position // width), np.uint32(position % width)
-        for number in range(DOUBLE_ROUNDS - 1, -1, -1):
-            row = _moved_back(row, column, _salt(key, 2 * number + 1), high)
-            column = _moved_back(column, row, _salt(key, 2 * number), wide)
-        position = np.int64(row) * width + np.int64(column)
+        row, column = position // width, position % width
+        at = start + DOUBLE_ROUNDS * (width + height)
+        for _ in range(DOUBLE_ROUNDS):
+            at -= width
+            row -= table[at + column]
+            row += height if row < 0 else 0
+            at -= height
+            column -= table[at + row]
+            column += width if column < 0 else 0
+        position = row * width + column
         if position < size:
-            return position
+            return np.int64(position)
 
 
 @njit(cache=True, nogil=True)
-def _all_rounds(key: np.uint64, wide: np.uint32, high: np.uint32, rows: Words, columns: Words) -> None:
-    for number in range(DOUBLE_ROUNDS):
-        salt = _salt(key, 2 * number)
-        for i in range(rows.size):
-            columns[i] = _moved(columns[i], rows[i], salt, wide)
-        salt = _salt(key, 2 * number + 1)
-        for i in range(rows.size):
-            rows[i] = _moved(rows[i], columns[i], salt, high)
+def _shift(places: Ints, others: Ints, table: Ints, extent: Whole) -> None:
+    """One round: shift places round their extent by what the table has for the other places."""
+    for i in range(places.size):
+        moved = places[i] + table[others[i]]
+        places[i] = moved - extent if moved >= extent else moved
 
 
 @njit(cache=True, nogil=True)
-def _all_rounds_back(key: np.uint64, wide: np.uint32, high: np.uint32, rows: Words, columns: Words) -> None:
-    for number in range(DOUBLE_ROUNDS - 1, -1, -1):
-        salt = _salt(key, 2 * number + 1)
-        for i in range(rows.size):
-            rows[i] = _moved_back(rows[i], columns[i], salt, high)
-        salt = _salt(key, 2 * number)
-        for i in range(rows.size):
-            columns[i] = _moved_back(columns[i], rows[i], salt, wide)
+def _shift_back(places: Ints, others: Ints, table: Ints, extent: Whole) -> None:
+    for i in range(places.size):
+        moved = places[i] - table[others[i]]
+        places[i] = moved + extent if moved < 0 else moved
 
 
 @njit(cache=True, nogil=True)
 def feistel_of_stretch(
-    key: np.uint64, size: np.int64, width: np.int64, height: np.int64, first: int, back: bool, out: Longs
+    table: Ints, start: Whole, size: Whole, width: Whole, height: Whole, first: Whole, back: bool, out: Longs
 ) -> None:
-    """What `feistel`, or `feistel_back`, gives from ``first`` on, as many as ``out`` holds: by rounds, in vectors."""
-    rows = np.empty(STRETCH, np.uint32)
-    columns = np.empty(STRETCH, np.uint32)
-    for start in range(0, out.size, STRETCH):
-        n = min(STRETCH, out.size - start)
-        row, column = np.int64((first + start) // width), np.int64((first + start) % width)
+    """What `feistel`, or `feistel_back`, gives from ``first`` on, as many as ``out`` holds: by rounds."""
+    rows = np.empty(STRETCH, np.int32)
+    columns = np.empty(STRETCH, np.int32)
+    for begin in range(0, out.size, STRETCH):
+        n = min(STRETCH, out.size - begin)
+        row, column = np.int64((first + begin) // width), np.int64((first + begin) % width)
         for i in range(n):
             rows[i] = row
             columns[i] = column
@@ -295,74 +216,89 @@ def feistel_of_stretch(
             if column == width:
                 column = np.int64(0)
                 row += 1
-        if back:
-            _all_rounds_back(key, np.uint32(width), np.uint32(height), rows[:n], columns[:n])
-        else:
-            _all_rounds(key, np.uint32(width), np.uint32(height), rows[:n], columns[:n])
+        for double_round in range(DOUBLE_ROUNDS):
+            if back:
+                at = start + (DOUBLE_ROUNDS - 1 - double_round) * (width + height)
+                _shift_back(rows[:n], columns[:n], table[at + height :], height)
+                _shift_back(columns[:n], rows[:n], table[at:], width)
+            else:
+                at = start + double_round * (width + height)
+                _shift(columns[:n], rows[:n], table[at:], width)
+                _shift(rows[:n], columns[:n], table[at + height :], height)
         for i in range(n):
-            out[start + i] = np.int64(rows[i]) * width + np.int64(columns[i])
+            out[begin + i] = np.int64(rows[i]) * width + np.int64(columns[i])
         for i in range(n):
-            outside = out[start + i]
+            outside = out[begin + i]
             if outside >= size and back:
-                out[start + i] = feistel_back(key, size, width, height, outside)
+                out[begin + i] = feistel_back(table, start, size, width, height, outside)
             elif outside >= size:
-                out[start + i] = feistel(key, size, width, height, outside)
+                out[begin + i] = feistel(table, start, size, width, height, outside)
 
 
 @njit(cache=True, nogil=True)
 def rectangles(sizes: Longs) -> tuple[Longs, Longs]:
-    """For each size the width and height of the smallest nearly square rectangle that holds it."""
+    """For each size the width and height of the smallest nearly square rectangle of even width that holds it.
+
+    Shifts round an odd number of places are even permutations, so that with two odd sides all rounds were even.
+    """
     widths = np.empty(sizes.size, np.int64)
     heights = np.empty(sizes.size, np.int64)
     for g in range(sizes.size):
-        width = max(np.int64(1), np.int64(np.ceil(np.sqrt(np.float64(sizes[g])))))
+        width = max(np.int64(2), np.int64(np.ceil(np.sqrt(np.float64(sizes[g])))))
+        width += width % 2
         widths[g] = width
         heights[g] = max(np.int64(1), np.int64((sizes[g] + width - 1) // width))
     return widths, heights
 
 
 @njit(cache=True, nogil=True)
-def key_of_group(key: np.uint64, group: int) -> np.uint64:
-    """A key of its own for the network of a group."""
-    return mixed(key + np.uint64(group) * _GOLDEN)
-
-
-@njit(cache=True, nogil=True)
 def permute(permutations: Permutations, groups: Ints, positions: Longs) -> Longs:
-    """Where the permutation of its group sends each position: by its table or, without one, by its network."""
-    key, sizes, widths, heights, table_offsets, table = permutations
+    """Where the permutation of its group sends each position: by its table or, for a large group, by its network."""
+    sizes, widths, heights, offsets, table = permutations
     out = np.empty(positions.size, np.int64)
     for i in range(positions.size):
         g = groups[i]
-        if table_offsets[g] >= 0:
-            out[i] = table[table_offsets[g] + positions[i]]
+        if sizes[g] <= SHUFFLED_UP_TO:
+            out[i] = table[offsets[g] + positions[i]]
         else:
-            out[i] = feistel(key_of_group(key, g), sizes[g], widths[g], heights[g], positions[i])
+            out[i] = feistel(table, offsets[g], sizes[g], widths[g], heights[g], positions[i])
     return out
 
 
 @njit(cache=True, nogil=True)
-def permute_group(permutations: Permutations, group: int, first: int, last: int) -> Longs:
-    """Where the permutation of a group sends the positions first … last − 1."""
-    key, sizes, widths, heights, table_offsets, table = permutations
-    out = np.empty(last - first, np.int64)
-    if table_offsets[group] >= 0:
-        start = table_offsets[group]
-        for i in range(first, last):
-            out[i - first] = table[start + i]
-        return out
-    feistel_of_stretch(key_of_group(key, group), sizes[group], widths[group], heights[group], first, False, out)
-    return out
+def permute_stretch(permutations: Permutations, group: int, first: int, places: Longs) -> None:
+    """Where the permutation of a group sends the positions from ``first`` on, as many as ``places`` holds."""
+    sizes, widths, heights, offsets, table = permutations
+    start = offsets[group]
+    if sizes[group] <= SHUFFLED_UP_TO:
+        for i in range(places.size):
+            places[i] = table[start + first + i]
+    elif places.size < FEW:
+        for i in range(places.size):
+            places[i] = feistel(table, start, sizes[group], widths[group], heights[group], first + i)
+    else:
+        feistel_of_stretch(table, start, sizes[group], widths[group], heights[group], first, False, places)
 
 
 @njit(cache=True, nogil=True)
-def shuffle_tables(generator: np.random.Generator, sizes: Longs, table_offsets: Longs, table: Ints) -> None:
-    """Fill the table of each group that has one with a uniform permutation (Fisher and Yates)."""
-    for g in range(sizes.size):
-        start = table_offsets[g]
-        if start < 0:
-            continue
-        for i in range(sizes[g]):
-            j = generator.integers(0, i + 1)
-            table[start + i] = table[start + j]
-            table[start + j] = i
+def draw_permutations(key: Words, permutations: Permutations, first: int, last: int) -> None:
+    """Fill the tables of the groups first … last − 1.
+
+    A small group gets a uniform permutation (Fisher and Yates), a large one uniform shifts for each round.
+    """
+    sizes, widths, heights, offsets, table = permutations
+    words = words_of_items(key, np.arange(first, last).astype(np.uint64), np.diff(offsets[first : last + 1]))
+    x = words[3]
+    at: Whole = -1
+    for g in range(first, last):
+        own = table[offsets[g] : offsets[g + 1]]
+        both = widths[g] + heights[g]
+        for i in range(own.size):
+            if i % 8 == 0:
+                at = next_block(words, at)
+            if sizes[g] <= SHUFFLED_UP_TO:
+                j = drawn_below(x, at, i % 8, i + 1)
+                own[i] = own[j]
+                own[j] = i
+            else:
+                own[i] = drawn_below(x, at, i % 8, widths[g] if i % both < heights[g] else heights[g])

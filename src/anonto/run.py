@@ -26,9 +26,9 @@ from anonto.errors import (
     OnlyForClustersError,
     ReleasedAsIsWarning,
     UnmatchedCellsWarning,
+    UnreviewedColumnsWarning,
 )
 from anonto.methods.flows import Moves
-from anonto.methods.guarantee import Setting
 from anonto.methods.registry import parameters_of
 from anonto.methods.row_masking import as_codes, moves_between
 from anonto.plan import Plan, plan_of
@@ -40,9 +40,10 @@ from anonto.table.door import Door, is_spark_frame
 from anonto.table.new_cells import settled
 from anonto.table.prepare import encode_described, opener, prepare, records_to_drop, with_missing_as_value
 from anonto.table.reading import read_table, table_format
+from anonto.table.recoding import merge_missing, missing_in
 from anonto.table.records import distinct_records, distinct_rows
 from anonto.table.stretches import bytes_in_memory, open_stretches, parquet_files, require_outside
-from anonto.table.writing import output_format, sink_in_parts
+from anonto.table.writing import output_format, sink_in_parts, warn_of_changed_types
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -56,10 +57,12 @@ if TYPE_CHECKING:
     from anonto.engine.released import OutColumn, StepTally
     from anonto.engine.spark_run import MaskedFrame
     from anonto.engine.two_pass import FittedStep
+    from anonto.methods.guarantee import Setting
     from anonto.methods.registry import RecordMethod, RowMethod
     from anonto.plan import Step
     from anonto.table.columns import Column, TextBatches
     from anonto.table.description import ColumnDescription
+    from anonto.table.missing_codes import MissingCodes, Recoded
     from anonto.table.prepare import Opener, PreparedColumn
     from anonto.table.table import Table
 
@@ -109,12 +112,17 @@ def mask(
     series = door.series if read is None else read.column_or_batches
     origin = None if read is None else read.origin
     columns, rows = _records_that_stay(door.names, series, chosen, open_once)
-    texts = {} if read is None else _let_go(columns, door, chosen, read.apart, all_rows=rows is None)
+    apart = {} if read is None else read.apart
+    missing, recoded = _missing_codes(columns, door, chosen, rows, apart)
+    texts = {} if read is None else _let_go(columns, door, chosen, apart, all_rows=rows is None)
+    cells = _Cells(texts, missing, recoded)
     del series, read
-    steps = [_masked(number, chosen, columns, rows, texts, secret, open_once) for number in range(len(chosen.steps))]
+    steps = [_masked(number, chosen, columns, rows, cells, secret, open_once) for number in range(len(chosen.steps))]
     n_records = len(door) if rows is None else int(rows.size)
+    evidence, settings = _all_evidence(chosen, door.names, (len(door), n_records), steps, secret)
     return Release(
-        evidence=_all_evidence(chosen, door.names, (len(door), n_records), steps, secret),
+        evidence=evidence,
+        settings=settings,
         plan=chosen,
         masked={one.name: one for done in steps for one in done.columns},
         door=door,
@@ -147,6 +155,7 @@ def _on_cluster(frame: Any, given: Plan, seed: Seed, row_id: str | None, memory:
     warn_of_blocks(plan, outcome.evidence)
     return ClusterRelease(
         evidence=outcome.evidence,
+        settings=outcome.settings,
         plan=given,
         masked=outcome.masked,
         identifiers=_identifiers(names, plan),
@@ -205,8 +214,7 @@ def mask_file(
     if files is None and (limit is None or _fits(Path(table), chosen, limit)):
         clear_left_over(Path(os.path.realpath(target)).parent)
         release = mask(table, chosen, seed=seed)
-        release.save(target, keep_order=keep_order, private=private, report=report, force=force)
-        return release.evidence
+        return release.save(target, keep_order=keep_order, private=private, report=report, force=force)
     if output_format(target) not in {"csv", "parquet"}:
         raise NotInStretchesError(target.name, limit or DEFAULT_MEMORY)
     from anonto.engine.out_of_core import OutOfCore
@@ -233,17 +241,19 @@ def mask_file(
             folder=folder,
         ).masked()
         outcome = _outcome(chosen, masked, secret)
+        outcome = outcome.in_order() if keep_order else outcome
         evidence, page = outcome.evidence, None if report_file is None else outcome.report()
         del outcome
         masked.let_go_of_steps()
         order = None if keep_order else row_order(secret, "order of rows", masked.n_records)
         identifiers = _identifiers(names, chosen)
-        sink_in_parts(lambda: masked.parts(identifiers, order), source.origin, written, target.name)
+        sink_in_parts(lambda: masked.parts(identifiers, order, chosen.scales), source.origin, written, target.name)
         if report_file is not None and page is not None:
             report_file.write_text(page, encoding="utf-8")
         if private_file is not None:
             write_record(private_file, secret, source.origin, evidence)
     warn_of_blocks(chosen, evidence)
+    warn_of_changed_types(source.origin, [name for name in names if name not in identifiers], target.name)
     return evidence
 
 
@@ -281,8 +291,9 @@ def _outcome(plan: Plan, masked: MaskedTable | MaskedFrame, seed: Seed) -> Outco
         columns = [_masked_elsewhere(column, step, tally) for column in step.columns]
         steps.append(_Done(columns, {**facts, **equal}, tally.unchanged_records))
     names, n_rows = list(masked.source.schema), masked.source.n_rows
-    evidence = _all_evidence(plan, names, (n_rows, masked.n_records), steps, seed)
-    return Outcome(evidence=evidence, plan=plan, masked={one.name: one for done in steps for one in done.columns})
+    evidence, settings = _all_evidence(plan, names, (n_rows, masked.n_records), steps, seed)
+    by_name = {one.name: one for done in steps for one in done.columns}
+    return Outcome(evidence=evidence, settings=settings, plan=plan, masked=by_name)
 
 
 def _masked_elsewhere(column: OutColumn, step: FittedStep, tally: StepTally) -> MaskedColumn:
@@ -298,6 +309,7 @@ def _masked_elsewhere(column: OutColumn, step: FittedStep, tally: StepTally) -> 
             untouched=untouched,
             before=nowhere,
             codes=nowhere,
+            recoded=column.recoded,
         )
     return MaskedNumbers(
         prepared=column.prepared,
@@ -306,6 +318,7 @@ def _masked_elsewhere(column: OutColumn, step: FittedStep, tally: StepTally) -> 
         untouched=untouched,
         before=nowhere,
         codes=nowhere,
+        recoded=column.recoded,
         n_same=of_rows.n_same,
         squares=of_rows.squares,
         largest=of_rows.farthest,
@@ -318,38 +331,51 @@ def _identifiers(names: Sequence[str], plan: Plan) -> tuple[str, ...]:
 
 def _all_evidence(
     plan: Plan, names: Sequence[str], n_rows_and_records: tuple[int, int], steps: Sequence[_Done], seed: Seed
-) -> dict[str, Any]:
-    """What was done to a table, with warnings of what hardly changed or not at all."""
+) -> tuple[dict[str, Any], tuple[Setting, ...]]:
+    """What was done to a table, with warnings of what hardly changed or not at all; and what each promise rests on.
+
+    It is about the rows in random order, as they are saved by default.
+    """
     n_rows, n_records = n_rows_and_records
     identifiers = _identifiers(names, plan)
     as_is = [name for name in names if name not in plan.masked and name not in identifiers]
-    said = [
-        _evidence(plan, step, done, guessable_seed=seed.can_be_guessed, n_records=n_records)
+    settings = tuple(
+        plan.setting(
+            step,
+            names,
+            {one.name for one in done.columns if one.prepared.n_unmatched},
+            guessable_seed=seed.can_be_guessed,
+            no_records=not n_records,
+            facts=done.facts,
+        )
         for step, done in zip(plan.steps, steps, strict=True)
-    ]
+    )
+    said = [_evidence(*one) for one in zip(plan.steps, steps, settings, strict=True)]
     if not n_records:
         warnings.warn(NoRecordsWarning(n_rows), stacklevel=3)
     _warn_of_unmasked(plan, as_is)
+    _warn_of_unreviewed(plan, names)
     _warn_of_unmatched([one for done in steps for one in done.columns])
-    for done, of_step in zip(steps, said, strict=True):
-        guarantee = of_step["guarantee"]
-        if not (guarantee["proved"] and guarantee.get("k", 0) > 1):
-            for one in done.columns:
-                _warn_if_unchanged(one)
-    return {
+    for of_step in said:
+        for name in of_step["hardly_changed"]:
+            share = of_step["unchanged"][name] / (n_records - of_step["missing"][name])
+            warnings.warn(MostlyUnchangedWarning(name, share), stacklevel=3)
+    evidence = {
         "n_records": n_records,
         "dropped_records": n_rows - n_records,
         "dropped_columns": list(identifiers),
         "released_as_is": as_is,
+        "rows_in_order": False,
         "steps": said,
     }
+    return evidence, settings
 
 
 def _opened(table: Any, plan: Plan) -> tuple[Door, Table | None]:
     if isinstance(table, str | os.PathLike):
         read = read_table(table, **plan.table, apart=_read_in_stretches(plan))
         n_rows = next((column.n_rows for column in read.apart.values()), None)
-        return Door(read.frame, read.names or None, n_rows), read
+        return Door(read.frame, read.names or None, n_rows, read.origin), read
     return Door(table), None
 
 
@@ -388,6 +414,42 @@ def _records_that_stay(
     return {name: column.kept(stays) for name, column in columns.items()}, np.flatnonzero(stays)
 
 
+def _missing_codes(
+    columns: Mapping[str, Column],
+    door: Door,
+    plan: Plan,
+    rows: NDArray[np.int64] | None,
+    apart: Collection[str],
+) -> tuple[dict[str, MissingCodes], dict[str, Recoded]]:
+    """The codes of missing cells in columns that keep several of them, and the cells of others that get one code."""
+    missing: dict[str, MissingCodes] = {}
+    recoded: dict[str, Recoded] = {}
+    for step in plan.steps:
+        for name in step.columns:
+            found = None if name in apart else missing_in(door, name, columns[name], rows)
+            if found is None:
+                continue
+            description = plan.description(name)
+            if getattr(step.method, "moves_missing", False) or description.missing_codes == "keep":
+                if len(found.codes) > 1:
+                    missing[name] = found
+            elif (changed := merge_missing(door, name, found, description.na, rows)) is not None:
+                recoded[name] = changed
+    return missing, recoded
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """What is known of cells besides the codes of their values."""
+
+    texts: Mapping[str, pl.Series]
+    """The values of columns that were let go."""
+    missing: Mapping[str, MissingCodes]
+    """For columns with several codes of missing cells: which cell has which."""
+    recoded: Mapping[str, Recoded]
+    """For columns in which several became one: which cells are not as they were."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Done:
     """A step carried out."""
@@ -413,7 +475,7 @@ def _masked(
     plan: Plan,
     columns: Mapping[str, Column],
     rows: NDArray[np.int64] | None,
-    texts: Mapping[str, pl.Series],
+    cells: _Cells,
     seed: Seed,
     open_once: Opener,
 ) -> _Done:
@@ -425,8 +487,8 @@ def _masked(
     method = step.method
     if method.together:
         if method.by_row:
-            return _masked_by_row(number, method, prepared, rows, texts, seed)
-        return _masked_together(number, method, prepared, beside, columns, texts, seed)
+            return _masked_by_row(number, method, prepared, rows, cells, seed)
+        return _masked_together(number, method, prepared, beside, columns, cells, seed)
     done = []
     for one in prepared:
         flows = method.fit(one.attribute, seed.stream("fit", number, one.name))
@@ -440,7 +502,8 @@ def _masked(
                 untouched=flows.untouched,
                 before=codes,
                 codes=apply_in_chunks(flows, permutations, codes),
-                texts=texts.get(one.name),
+                texts=cells.texts.get(one.name),
+                recoded=cells.recoded.get(one.name),
             )
         )
     return _Done(done, {})
@@ -452,12 +515,12 @@ def _masked_together(
     prepared: list[PreparedColumn],
     beside: list[PreparedColumn],
     columns: Mapping[str, Column],
-    texts: Mapping[str, pl.Series],
+    cells: _Cells,
     seed: Seed,
 ) -> _Done:
     """Mask several columns by whole records; the method may look at others beside them."""
     parts = [
-        with_missing_as_value(one, columns[one.name])
+        with_missing_as_value(one, columns[one.name], cells.missing.get(one.name))
         if method.moves_missing
         else (with_settling(one), one.column.codes)
         for one in prepared
@@ -481,11 +544,12 @@ def _masked_together(
             untouched=untouched[place],
             before=codes,
             codes=_looked_up(new_records[:, place], released),
-            texts=texts.get(one.name),
+            texts=cells.texts.get(one.name),
+            recoded=cells.recoded.get(one.name),
         )
         for place, (one, (_, codes)) in enumerate(zip(prepared, parts, strict=True))
     ]
-    equal = {"real_k": _real_k(done, columns)} if getattr(method, "makes_equal", False) else {}
+    equal = {"real_k": _real_k(done, columns, cells.missing)} if getattr(method, "makes_equal", False) else {}
     return _Done(done, {**facts, **equal})
 
 
@@ -500,13 +564,13 @@ def _looked_up(values: NDArray[np.int32], places: NDArray[np.int32]) -> NDArray[
     return out
 
 
-def _real_k(done: Sequence[MaskedColumn], columns: Mapping[str, Column]) -> int:
+def _real_k(done: Sequence[MaskedColumn], columns: Mapping[str, Column], missing: Mapping[str, MissingCodes]) -> int:
     """How many records are equal at least in all columns as they are released; cells that stay count as they are."""
     cells = []
     for one in done:
         codes = one.codes
-        if one.prepared.n_unmatched:
-            _, as_they_are = with_missing_as_value(one.prepared, columns[one.name])
+        if one.prepared.n_unmatched or one.name in missing:
+            _, as_they_are = with_missing_as_value(one.prepared, columns[one.name], missing.get(one.name))
             codes = np.where(codes >= 0, codes, as_they_are + np.int32(one.attribute.counts.size))
         cells.append(codes)
     _, record_of = distinct_rows(cells)
@@ -518,7 +582,7 @@ def _masked_by_row(
     method: RowMethod,
     prepared: list[PreparedColumn],
     rows: NDArray[np.int64] | None,
-    texts: Mapping[str, pl.Series],
+    cells: _Cells,
     seed: Seed,
 ) -> _Done:
     """Mask several columns by draws of each row."""
@@ -538,7 +602,8 @@ def _masked_by_row(
                 untouched=0,
                 before=codes,
                 codes=new_codes,
-                texts=texts.get(one.name),
+                texts=cells.texts.get(one.name),
+                recoded=cells.recoded.get(one.name),
             )
         )
     return _Done(done, masker.facts(before, after))
@@ -568,16 +633,12 @@ def _let_go(
     return kept
 
 
-def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool, n_records: int) -> dict[str, Any]:
+def _evidence(step: Step, done: _Done, setting: Setting) -> dict[str, Any]:
     columns = done.columns
-    named = dict.fromkeys([*plan.columns, *plan.masked])
-    left_out = tuple(
-        name for name in named if plan.description(name).role == "quasi-identifier" and name not in step.columns
-    )
-    unmatched = tuple(one.name for one in columns if one.prepared.n_unmatched)
+    recoded = {one.name: dict(one.recoded.counts) for one in columns if one.recoded is not None}
     how_far = {one.name: one.how_far() for one in columns}
-    setting = Setting(left_out=left_out, unmatched=unmatched, guessable_seed=guessable_seed, facts=done.facts)
-    promised = step.method.guarantee(setting)
+    guarantee = step.method.guarantee(setting)
+    links_are_bounded = guarantee.proved and guarantee.k is not None
     return {
         "method": step.method.name,
         "columns": list(step.columns),
@@ -585,24 +646,25 @@ def _evidence(plan: Plan, step: Step, done: _Done, *, guessable_seed: bool, n_re
         "unchanged": {one.name: one.n_unchanged for one in columns},
         "untouched": {one.name: one.untouched for one in columns},
         "missing": {one.name: one.prepared.n_missing for one in columns},
+        **({"missing_codes": recoded} if recoded else {}),
         "unmatched": {one.name: one.n_unmatched_in_place for one in columns},
+        "hardly_changed": [] if links_are_bounded else [one.name for one in columns if _hardly_changed(one)],
         "unchanged_records": done.unchanged_records,
         "rmse": {name: rmse for name, (rmse, _) in how_far.items()},
         "farthest": {name: farthest for name, (_, farthest) in how_far.items()},
         **done.facts,
-        "guarantee": (promised if n_records else promised.of_no_record()).to_dict(),
+        "guarantee": guarantee.to_dict(),
     }
 
 
-def _warn_if_unchanged(one: MaskedColumn) -> None:
-    """Warn when a column changed less than half as much as it would by swapping at random."""
+def _hardly_changed(one: MaskedColumn) -> bool:
+    """Whether a column changed less than half as much as it would by swapping at random."""
     n_cells = one.n_cells
     if n_cells < ENOUGH_TO_JUDGE or one.n_values < 2:
-        return
+        return False
     changed = 1.0 - one.n_unchanged / n_cells
     changed_at_random = 1.0 - float(((one.prepared.attribute.counts / n_cells) ** 2).sum())
-    if changed < changed_at_random / 2:
-        warnings.warn(MostlyUnchangedWarning(one.name, 1.0 - changed), stacklevel=3)
+    return changed < changed_at_random / 2
 
 
 def _warn_of_unmatched(columns: Sequence[MaskedColumn]) -> None:
@@ -611,6 +673,13 @@ def _warn_of_unmatched(columns: Sequence[MaskedColumn]) -> None:
     cells = {one.name: one.n_unmatched_in_place for one in stay if one.n_unmatched_in_place}
     if cells:
         warnings.warn(UnmatchedCellsWarning(list(cells), list(cells.values())), stacklevel=3)
+
+
+def _warn_of_unreviewed(plan: Plan, names: Sequence[str]) -> None:
+    """Warn of columns that leave though nobody has confirmed what the plan says of them."""
+    unreviewed = plan.unreviewed(names)
+    if unreviewed:
+        warnings.warn(UnreviewedColumnsWarning(unreviewed), stacklevel=4)
 
 
 def _warn_of_unmasked(plan: Plan, as_is: list[str]) -> None:

@@ -22,6 +22,7 @@ from anonto.errors import (
     NotForStreamsError,
     OutsideRootError,
     ParameterError,
+    UnreviewedColumnsWarning,
 )
 from anonto.methods.registry import METHODS
 from anonto.plan import Plan, plan_of
@@ -29,18 +30,22 @@ from anonto.rng import seed_of
 from anonto.table.attributes import NominalAttribute, NumericAttribute
 from anonto.table.columns import Column
 from anonto.table.door import Door, Substitution
+from anonto.table.missing_codes import missing_codes
 from anonto.table.new_cells import NewCells, new_cells, settled
 from anonto.table.prepare import encode_described, opener, prepare, records_to_drop
 from anonto.table.reading import read_table
+from anonto.table.recoding import merge_missing, written
 from anonto.table.records import distinct_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from anonto.methods.registry import RowMethod
     from anonto.methods.row_masking import RowMasker
+    from anonto.rng import Key
     from anonto.table.attributes import Attribute
     from anonto.table.prepare import Opener, PreparedColumn
 
@@ -73,6 +78,8 @@ def stream(
         warnings.warn(GuessableSeedWarning(), stacklevel=2)
     open_once = opener(chosen.folder)
     batch = _Batch.of(reference, chosen, open_once)
+    if unreviewed := chosen.unreviewed(batch.door.names):
+        warnings.warn(UnreviewedColumnsWarning(unreviewed), stacklevel=2)
     steps = []
     for number, step in enumerate(chosen.steps):
         if not len(batch.columns[step.columns[0]]):
@@ -118,6 +125,7 @@ class Stream:
             raise ParameterError("first_row", "a whole number, 0 or more", first_row)
         first = self._n_rows if first_row is None else int(first_row)
         given = _Batch.of(batch, self._plan, self._open_once)
+        given.merge_missing(self._plan)
         substitutions: dict[str, Substitution] = {}
         steps = []
         for step in self._steps:
@@ -125,7 +133,8 @@ class Stream:
             substitutions.update(masked)
             steps.append(grown)
         identifiers = [name for name in given.door.names if self._plan.description(name).role == "identifier"]
-        table = given.door.changed(substitutions, dropped=identifiers, rows=given.rows)
+        changed = given.door.changed(substitutions, dropped=identifiers, rows=given.rows)
+        table = given.door.released(changed, self._plan.scales)
         self._steps, self._n_rows = steps, max(self._n_rows, first + len(given.door))
         return table
 
@@ -143,13 +152,13 @@ class _Batch:
     def of(cls, table: Any, plan: Plan, open_once: Opener) -> _Batch:
         is_path = isinstance(table, str | os.PathLike)
         read = read_table(table, **plan.table) if is_path else None
-        door = Door(table if read is None else read.frame)
+        door = Door(table) if read is None else Door(read.frame, origin=read.origin)
         for name in [*plan.columns, *plan.masked]:
             if name not in door.names:
                 raise MissingColumnError(name, door.names)
         looked_at = [name for name in plan.columns if plan.columns[name].role != "identifier"]
         columns = {
-            name: encode_described(name, (door.series if read is None else read.column)(name), plan.description(name))
+            name: encode_described(name, door.series(name), plan.description(name))
             for name in dict.fromkeys([*looked_at, *plan.masked])
         }
         drops = [records_to_drop(column, plan.description(name), open_once) for name, column in columns.items()]
@@ -159,6 +168,15 @@ class _Batch:
         stays = ~np.logical_or.reduce(dropping)
         return cls(door, {name: column.kept(stays) for name, column in columns.items()}, np.flatnonzero(stays))
 
+    def merge_missing(self, plan: Plan) -> None:
+        """Give all missing cells of masked columns the one code, also where all have another: as in other batches."""
+        for name in plan.masked:
+            description, is_missing = plan.description(name), self.columns[name].codes < 0
+            if description.missing_codes == "merge" and is_missing.any():
+                cells = written(self.door, name)
+                found = missing_codes(cells if self.rows is None else cells.gather(self.rows), is_missing)
+                merge_missing(self.door, name, found, description.na, self.rows)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
@@ -166,7 +184,7 @@ class _Step:
 
     columns: tuple[_Known, ...]
     masker: RowMasker
-    key: np.uint64
+    key: Key
 
     def masked(self, batch: _Batch, first_row: int, open_once: Opener) -> tuple[_Step, dict[str, Substitution]]:
         """The step with the values that are new to it, and the new cells of its columns."""
@@ -217,7 +235,10 @@ class _Known:
         if isinstance(own, NominalAttribute) and all(value in self.code_of for value in column.values):
             return own, self._codes(column, self.code_of)
         try:
-            new = prepare(self.prepared.name, column, self.prepared.description, open_once)
+            description = self.prepared.description
+            if description.kind == "numeric":
+                description = replace(description, decimal=self.prepared.notation.decimal)
+            new = prepare(self.prepared.name, column, description, open_once)
         except AllMissingError:
             return own, np.full(len(column), -1, dtype=np.int32)
         if not isinstance(own, NominalAttribute) or not isinstance(new.attribute, NominalAttribute):
@@ -248,6 +269,10 @@ class _Known:
         else:
             own = before
         changed = (before >= 0) & (released != own)
+        if not isinstance(attribute, NumericAttribute) and not _is_text(batch.door.series(self.prepared.name)):
+            # All texts that may be released: the type of the column must not depend on those of one batch.
+            codes = np.where(changed, released, np.int32(-1)).astype(np.int32)
+            return Substitution(np.empty(0, dtype=np.int64), codes, None, NewCells(texts=self.texts))
         distinct, place = np.unique(released[changed], return_inverse=True)
         codes = np.full(before.size, -1, dtype=np.int32)
         codes[changed] = place
@@ -259,16 +284,19 @@ class _Known:
 
     def _numbers(self, distinct: NDArray[np.float64], batch: _Batch) -> NewCells:
         """Numbers, or in a column of text their spelling, that of the reference where it has them."""
-        import polars as pl
-
         reference = self.prepared.attribute
         if not isinstance(reference, NumericAttribute):
             raise InternalError("A column that was not numeric became so.")
         cells = new_cells(self.prepared, reference.with_numbers(distinct)) or NewCells(numbers=distinct)
-        is_text = batch.door.series(self.prepared.name).dtype in (pl.String, pl.Categorical, pl.Enum)
-        if cells.numbers is None or not is_text:
+        if cells.numbers is None or not _is_text(batch.door.series(self.prepared.name)):
             return cells
         own = zip(reference.numbers.tolist(), self.prepared.column.values, strict=True)
         spelt = dict(reversed(list(own)))
         texts = zip(distinct.tolist(), cells.spelt().to_list(), strict=True)
         return NewCells(texts=tuple(spelt.get(number, text) for number, text in texts))
+
+
+def _is_text(cells: pl.Series) -> bool:
+    import polars as pl
+
+    return cells.dtype in (pl.String, pl.Categorical, pl.Enum)

@@ -28,6 +28,7 @@ from anonto.cli.main import app, run
 from anonto.methods.registry import METHODS
 from anonto.ontology.matching import RULES
 from anonto.ontology.sniff import FORMATS
+from anonto.ontology.spelling import SPELLINGS
 from anonto.plan import PLAN_KEYS, TABLE_KEYS
 from anonto.table.description import (
     CONTENTS,
@@ -37,6 +38,7 @@ from anonto.table.description import (
     UNMATCHED_POLICIES,
     ColumnDescription,
 )
+from anonto.table.notation import DECIMALS
 from anonto.table.writing import ENDINGS
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ VALUES_OF_KEYS = {
     "root": ("ontology", "lcs"),
     "measure": anonto.MEASURES,
     "information_content": CONTENTS,
+    "spelling": SPELLINGS,
+    "decimal": DECIMALS,
     "missing": MISSING_POLICIES,
     "unmatched": UNMATCHED_POLICIES,
 }
@@ -143,7 +147,10 @@ def test_every_key_of_a_column_is_described_with_its_values_and_its_default(key:
     values, default = row.strip("| ").split(" | ")[1:]
     assert [value for value in VALUES_OF_KEYS.get(key, ()) if f'`"{value}"`' not in values] == []
     assumed = getattr(ColumnDescription(), key)
-    assert default == f'`"{assumed}"`' if assumed else default.startswith("none")
+    if isinstance(assumed, bool):
+        assert default == f"`{str(assumed).lower()}`"
+    else:
+        assert default == f'`"{assumed}"`' if assumed else default.startswith("none")
 
 
 @pytest.mark.parametrize("key", [*PLAN_KEYS, *TABLE_KEYS])

@@ -1,6 +1,7 @@
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import anonto
@@ -17,6 +18,8 @@ ADULT_HIERARCHIES = [
     "native-country",
     "salary-class",
 ]
+SAMPLE = 5_000
+"""Records that are masked, so that forty columns take seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +76,12 @@ def test_codes_bands_and_missing_of_the_diabetes_data_are_found(diabetes: Propos
     assert columns["weight"].order[-1] == ">200"
     assert columns["admission_type_id"].kind == "nominal"
     assert [name for name, one in columns.items() if one.role == "identifier"] == ["encounter_id", "patient_nbr"]
-    assert "examide" not in diabetes.plan.masked
+    assert "examide" in diabetes.plan.masked
 
 
+@pytest.mark.filterwarnings(
+    "ignore::anonto.errors.UnreviewedColumnsWarning", "ignore::anonto.errors.MostlyUnchangedWarning"
+)
 @pytest.mark.parametrize(
     ("fixture", "table"),
     [
@@ -88,15 +94,21 @@ def test_the_proposal_is_accepted_unedited(
     fixture: str, table: str, data_folder: Path, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     proposal: Proposal = request.getfixturevalue(fixture)
-    release = anonto.mask(data_folder / table, proposal.plan)
+    whole = pl.read_csv(data_folder / table, infer_schema=False)
+    sample = whole.gather_every(whole.height // SAMPLE).head(SAMPLE)
+    release = anonto.mask(sample, proposal.plan)
     assert set(release.masked) == set(proposal.plan.masked)
     if proposal.plan.folder is None:
         written = tmp_path / "plan.toml"
         written.write_text(proposal.to_toml(), encoding="utf-8")
-        assert anonto.mask(data_folder / table, written).evidence["n_records"] == release.evidence["n_records"]
+        assert anonto.mask(sample, written).evidence["n_records"] == SAMPLE
 
 
-@pytest.mark.filterwarnings("ignore::anonto.errors.NothingMaskedWarning")
+@pytest.mark.filterwarnings(
+    "ignore::anonto.errors.NothingMaskedWarning",
+    "ignore::anonto.errors.UnreviewedColumnsWarning",
+    "ignore::anonto.errors.MostlyUnchangedWarning",
+)
 @pytest.mark.parametrize(
     "table",
     [

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -88,7 +92,7 @@ def discharges(data_folder: Path) -> Discharges:
     ("k", "utility", "linked"),
     [
         (4, 0.728, 0.172),
-        (7, 0.685, 0.0965),
+        (7, 0.685, 0.0967),  # the slow run linked .0965; sums in a fixed order break ties otherwise and give .0966
         (15, 0.636, 0.0495),
     ],
 )
@@ -186,3 +190,33 @@ def test_procedures_come_closer_to_those_of_all_where_that_is_asked_for(discharg
     assert found["merged_groups"] > 0
     assert found["smallest_group"] >= 5
     assert found["real_k"] >= found["smallest_group"]
+
+
+ON_A_PROCESSOR = """
+import hashlib, sys, warnings
+import polars as pl
+import anonto
+warnings.simplefilter("ignore")
+folder, numbers = sys.argv[1], ["age", "length_of_stay"]
+table = pl.read_csv(f"{folder}/nhds2010/nhds2010_oshpdlike_dev20k.csv.gz", infer_schema=False)[:6000]
+columns = {"principal_dx": {"ontology": f"{folder}/icd9cm/icd9cm_dx_edges.csv"}}
+columns |= {name: {"kind": "numeric"} for name in numbers}
+step = {"method": "microaggregate", "columns": list(columns), "k": 5}
+release = anonto.mask(table.with_columns(pl.col(numbers).cast(pl.Int64)), {"columns": columns, "steps": [step]}, seed=1)
+print(hashlib.sha256(release.table.select(list(columns)).write_csv().encode()).hexdigest())
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names processors of one family")
+def test_groups_do_not_depend_on_the_processor_that_a_linear_algebra_library_adds_on(data_folder: Path) -> None:
+    found = {
+        processor: subprocess.run(
+            [sys.executable, "-c", ON_A_PROCESSOR, str(data_folder)],
+            env=os.environ | {"OPENBLAS_CORETYPE": processor},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for processor in ("Haswell", "Nehalem", "Prescott")
+    }
+    assert len(set(found.values())) == 1

@@ -205,9 +205,10 @@ def test_counts_pairs_and_persons_are_those_of_one_machine(
     original = spark.read.parquet(str(folder / "in.parquet"))
     found = compared(original, spark.read.parquet(str(folder / f"{made} {order}.parquet")), plan, seed=seed)
     require_right(found, that_stay(patients()), read_back(folder / f"{made} kept.parquet"), plan)
-    assert (found.evidence is None) == (seed is None)
-    if found.evidence is not None:
-        assert found.evidence["n_records"] == found.n_records
+    assert found.shuffled is (order == "shuffled")
+    assert (found.settings is None) == (seed is None)
+    if found.settings is not None:
+        assert len(found.settings) == len(plan.steps)
 
 
 def test_what_is_no_file_is_compared_and_leaves_nothing_behind(

@@ -35,6 +35,7 @@ from anonto.errors import (
 )
 from anonto.methods.registry import METHODS
 from anonto.table.record_counts import RecordIndex
+from packed import zstd_frames
 
 SEED = 1 << 100
 ILLNESSES = anonto.read_ontology("illnesses")
@@ -129,6 +130,15 @@ def test_every_method_gives_the_rows_and_the_evidence_of_one_machine(method: str
     assert alike(there.evidence, here.evidence)
     masked = pl.DataFrame(pl.from_arrow(there.table.toArrow())).sort("row")
     assert masked.equals(here.table)
+
+
+@pytest.mark.parametrize("method", ["group-swap", "microaggregate", "equi-width-swap", "rank-swap"])
+def test_codes_of_missing_cells_that_are_kept_apart_are_those_of_one_machine(method: str, frame: Any) -> None:
+    plan = plan_for(method, missing_codes="keep")
+    here, there = (anonto.mask(table, plan, seed=SEED) for table in (people(), frame))
+    assert alike(there.evidence, here.evidence)
+    assert pl.DataFrame(pl.from_arrow(there.table.toArrow())).sort("row").equals(here.table)
+    assert set(here.table["illness"].to_list()) >= {"?", None}
 
 
 def in_cells_and_alone() -> dict[str, Any]:
@@ -425,6 +435,40 @@ def test_nothing_about_the_cells_stands_outside_them(frame: Any, tmp_path: Path)
             for column in range(metadata.num_columns):
                 statistics = metadata.row_group(group).column(column).statistics
                 assert statistics is None or not statistics.has_min_max
+
+
+def test_files_have_no_value_that_was_masked_away_and_nothing_that_was_noted_of_columns(
+    spark: Any, tmp_path: Path
+) -> None:
+    from pyspark.sql import functions
+
+    gone, n = "Vanished", 40
+    cells = pl.DataFrame(
+        {
+            "name": [f"{gone} person {i}" for i in range(n)],
+            "illness": [f"{gone} illness of one", *["an illness that is common"] * (n - 1)],
+            "age": [None if i == 7 else 30 for i in range(n)],
+            "ward": [f"{gone} ward" if i == 7 else f"ward {i % 3}" for i in range(n)],
+        }
+    )
+    noted = {"ml_attr": {"vals": [f"{gone} value"]}}
+    frame = spark.read.parquet(str(in_files(cells, tmp_path / "plain")))
+    ward = functions.col("ward").alias("ward", metadata=noted)
+    frame = frame.withColumn("ward", ward).withColumn("inside", functions.struct(ward))
+    frame.write.parquet(str(tmp_path / "in.parquet"))
+    assert any(gone in repr(pq.read_metadata(one).metadata) for one in (tmp_path / "in.parquet").glob("*.parquet"))
+    plan = {
+        "columns": {"name": {"role": "identifier"}, "illness": {}, "age": {"missing": "drop", "role": "other"}},
+        "steps": [{"method": "microaggregate", "columns": ["illness"], "k": 30}],
+    }
+    anonto.mask(spark.read.parquet(str(tmp_path / "in.parquet")), plan, seed=SEED).save(tmp_path / "out.parquet")
+    parts = list((tmp_path / "out.parquet").glob("*.parquet"))
+    assert parts
+    for part in parts:
+        assert gone not in repr(pq.read_metadata(part).metadata)
+        assert gone.encode() not in part.read_bytes()
+        assert gone.encode() not in b"".join(page for _, page in zstd_frames(part.read_bytes()))
+    assert read_back(tmp_path / "out.parquet").height == n - 1
 
 
 def test_an_output_that_is_there_is_replaced_only_when_asked(frame: Any, tmp_path: Path) -> None:

@@ -27,9 +27,12 @@ from anonto.errors import (
 from anonto.report.assessed import assessed_data
 from anonto.risk.alignment import SHUFFLED, shows_order
 from anonto.risk.findings import GUESSABLE_SEED, NO_RECORDS, WITHOUT_A_CONCEPT
+from anonto.risk.row_order import FINDING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.MostlyUnchangedWarning")
 
 SEED = 1 << 90
 PLAN: dict[str, Any] = {
@@ -43,7 +46,15 @@ PLAN: dict[str, Any] = {
     "steps": [{"method": "group-swap", "columns": ["illness", "age"], "k": 5}],
 }
 LINKAGES = {"distance-linkage", "global-linkage", "method-aware-linkage"}
-ATTACKS = {*LINKAGES, "permutation-distance", "real-k", "uniqueness", "attribute-inference", "interval-disclosure"}
+ATTACKS = {
+    *LINKAGES,
+    "permutation-distance",
+    "real-k",
+    "uniqueness",
+    "attribute-inference",
+    "interval-disclosure",
+    "partial-knowledge",
+}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +89,9 @@ def test_every_attack_says_what_is_known_and_how_sure_it_is(found: anonto.Assess
 def test_groups_keep_their_promise_and_an_unmasked_table_does_not(
     table: pl.DataFrame, found: anonto.Assessment
 ) -> None:
-    assert all(one.low <= 1 / 5 for one in found.risk if one.attack in LINKAGES)
+    linked = [one for one in found.risk if one.attack in LINKAGES]
+    assert all(one.low <= 1 / 5 for one in linked if "note" not in one.columns)
+    assert [one.rate for one in linked if "note" in one.columns] == [1.0]
     unmasked = anonto.assess(table, table.drop("name"), PLAN)
     assert unmasked.worst is not None
     assert unmasked.worst.low > 1 / 5
@@ -130,10 +143,14 @@ def test_a_record_of_another_release_is_refused_and_a_kept_order_is_seen(table: 
         given.save(tmp_path / f"{name}.parquet")
     release.save(tmp_path / "kept.parquet", keep_order=True)
     in_memory = anonto.assess(cells, release.table, plan).to_dict()
-    for name in ("a", "kept"):
-        path = tmp_path / f"{name}.parquet"
-        assert anonto.assess(cells, path, plan, private=f"{path}.private.json").to_dict() == in_memory
-    assert anonto.assess(cells, tmp_path / "kept.parquet", plan, same_order=True).to_dict() == in_memory
+    shuffled, kept = tmp_path / "a.parquet", tmp_path / "kept.parquet"
+    assert anonto.assess(cells, shuffled, plan, private=f"{shuffled}.private.json").to_dict() == in_memory
+    for told in ({"private": f"{kept}.private.json"}, {"same_order": True}):
+        found = anonto.assess(cells, kept, plan, **told).to_dict()
+        assert found["findings"] == [FINDING, *in_memory["findings"]]
+        assert [one["attack"] for one in found["risk"][len(in_memory["risk"]) :]] == ["row-order"]
+        assert found["risk"][: len(in_memory["risk"])] == in_memory["risk"]
+        assert found["utility"] == in_memory["utility"]
     with pytest.raises(ForeignRecordError):
         anonto.assess(cells, tmp_path / "a.parquet", plan, private=tmp_path / "b.parquet.private.json")
     with pytest.raises(UncheckedRowsError):
@@ -177,7 +194,11 @@ def test_the_command_line_tells_the_worst_first(
     both += ["--private", str(tmp_path / "out.csv.private.json")]
     assert run(["assess", *both]) == 0
     said = capsys.readouterr().out
-    assert said.splitlines()[2].strip().startswith("worst linkage")
+    lines = [line.strip() for line in said.splitlines()]
+    place = next(n for n, line in enumerate(lines) if line.startswith("worst linkage"))
+    assert all(line.startswith("Knowing ") for line in lines[: place - 2] if line)
+    assert lines[place].split(maxsplit=2)[2].startswith("100.00% of persons")
+    assert lines[place + 3].startswith("quasi-identifiers only")
     assert run(["assess", *both, "--json"]) == 0
     assert {one["attack"] for one in json.loads(capsys.readouterr().out)["risk"]} == ATTACKS
 
@@ -196,8 +217,8 @@ def test_the_command_line_begins_with_what_must_not_be_overlooked(
     assert run(["assess", *words]) == 0
     said = capsys.readouterr().out.splitlines()
     findings = anonto.assess(table, release.table, plan).findings
-    assert said[: len(findings)] == list(findings)
-    assert "more than the 1 in 30 that k = 30 of rank-swap suggests" in said[0]
+    assert said[: len(findings) + 1] == [FINDING, *findings]
+    assert "more than the 1 in 30 that k = 30 of rank-swap suggests" in said[1]
 
 
 def test_a_column_that_is_the_same_everywhere_does_not_show_the_order_of_rows(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import anonto
-from anonto.errors import MissingFileError, NotAFolderError
+from anonto.errors import MissingFileError, NotAFolderError, UnreviewedColumnsWarning
 from anonto.plan import Plan
 from anonto.propose import Proposal, propose
 from anonto.table.description import ColumnDescription
@@ -43,7 +44,17 @@ def table(tmp_path: Path, frame: pl.DataFrame) -> Path:
 
 
 def accepted(table: object, proposal: Proposal) -> anonto.Release:
-    return anonto.mask(table, proposal.plan)
+    """The release, with no warning but the one that asks for a review where a column that leaves needs it."""
+    return masked(table, proposal.plan, proposal.plan)
+
+
+def masked(table: object, plan: Plan | Path, proposed: Plan) -> anonto.Release:
+    if not proposed.unreviewed(proposed.columns):
+        return anonto.mask(table, plan)
+    with pytest.warns(UnreviewedColumnsWarning) as told:
+        release = anonto.mask(table, plan)
+    assert len(told) == 1
+    return release
 
 
 def test_a_proposal_says_what_each_column_is(table: Path) -> None:
@@ -54,12 +65,13 @@ def test_a_proposal_says_what_each_column_is(table: Path) -> None:
         "age": ("numeric", "quasi-identifier"),
         "sex": ("nominal", "quasi-identifier"),
         "illness": ("nominal", "quasi-identifier"),
-        "pain level": ("ordinal", "other"),
+        "pain level": ("ordinal", "quasi-identifier"),
         "age band": ("ordinal", "quasi-identifier"),
         "charge": ("numeric", "confidential"),
-        "country": ("nominal", "other"),
-        "empty": ("nominal", "other"),
+        "country": ("nominal", "quasi-identifier"),
+        "empty": ("nominal", "identifier"),
     }
+    assert [name for name, one in columns.items() if one.review] == ["record_id", "pain level"]
     assert columns["illness"].na == ("?",)
     assert columns["age band"].order == ("0-9", "10-19", "20+")
 
@@ -69,7 +81,7 @@ def test_steps_mask_every_quasi_identifier_once_and_nothing_else(table: Path) ->
     assert steps == [
         {
             "method": "group-swap",
-            "columns": ["age", "sex", "illness", "age band"],
+            "columns": ["age", "sex", "illness", "pain level", "age band", "country"],
             "k": 10,
             "move": "apart",
             "refine": True,
@@ -77,12 +89,14 @@ def test_steps_mask_every_quasi_identifier_once_and_nothing_else(table: Path) ->
     ]
 
 
-def test_a_proposal_is_accepted_unedited_without_a_warning(table: Path) -> None:
+def test_a_proposal_is_accepted_unedited_with_the_one_warning_that_asks_for_a_review(table: Path) -> None:
     (table.parent / "levels.csv").write_text(LEVELS)
     release = accepted(table, propose(table))
     assert release.table.height == N
     assert "record_id" not in release.table.columns
-    assert set(release.evidence["released_as_is"]) == {"pain level", "charge", "country", "empty"}
+    assert set(release.evidence["released_as_is"]) == {"charge"}
+    assert not release.evidence["steps"][0]["guarantee"]["proved"]
+    assert not {"record_id", "empty"} & set(release.table.columns)
 
 
 def test_the_written_plan_reads_back_as_the_same_plan(table: Path) -> None:
@@ -91,7 +105,7 @@ def test_the_written_plan_reads_back_as_the_same_plan(table: Path) -> None:
     written = table.parent / "plan.toml"
     written.write_text(proposal.to_toml(), encoding="utf-8")
     assert Plan.from_toml(written) == proposal.plan
-    assert anonto.mask(table, written).evidence["n_records"] == N
+    assert masked(table, written, proposal.plan).evidence["n_records"] == N
 
 
 def test_reasons_stand_above_their_column_and_show_no_cell(table: Path) -> None:
@@ -178,8 +192,9 @@ def test_columns_of_a_table_without_records_are_recognised_by_their_names() -> N
         "age": "quasi-identifier",
         "age_group": "quasi-identifier",
         "diagnosis": "quasi-identifier",
-        "income": "confidential",
-        "remark": "other",
+        "income": "quasi-identifier",
+        "remark": "identifier",
+        "colour": "quasi-identifier",
     }
     frame = pl.DataFrame(schema=dict.fromkeys(roles, pl.String))
     proposal = propose(frame, ontologies=["illnesses"])
@@ -193,9 +208,32 @@ def test_columns_of_a_table_without_records_are_recognised_by_their_names() -> N
     assert (step["method"], step["k"]) == ("group-swap", 10)
 
 
-def test_a_column_without_values_among_records_is_left_alone_whatever_its_name() -> None:
-    columns = propose(pl.DataFrame({"sex": [None] * 4, "age": ["1", "1", "1", "1"]})).plan.columns
-    assert {one.role for one in columns.values()} == {"other"}
+def test_a_column_without_values_is_dropped_and_one_of_a_single_value_is_in_the_step() -> None:
+    frame = pl.DataFrame({"sex": [None] * 4, "age": ["1", "1", "1", "1"], "size": ["a", "b", "a", "b"]})
+    proposal = propose(frame)
+    assert [one.role for one in proposal.plan.columns.values()] == [
+        "identifier",
+        "quasi-identifier",
+        "quasi-identifier",
+    ]
+    assert proposal.plan.masked == ("age", "size")
+    assert accepted(frame, proposal).table.columns == ["age", "size"]
+
+
+def test_what_an_unknown_column_is_must_be_confirmed_and_the_plan_says_so() -> None:
+    frame = pl.DataFrame({"sex": ["f", "m"] * 30, "x7": ["a", "b", "c"] * 20, "x8": [f"{n * 7.25}" for n in range(60)]})
+    proposal = propose(frame)
+    assert proposal.to_review == ("x7", "x8")
+    assert {name: one.role for name, one in proposal.plan.columns.items()} == {
+        "sex": "quasi-identifier",
+        "x7": "quasi-identifier",
+        "x8": "confidential",
+    }
+    text = proposal.to_toml()
+    assert tomllib.loads(text)["columns"]["x7"]["review"] is True
+    assert "review" not in tomllib.loads(text)["columns"]["sex"]
+    heading = text.partition("[columns.")[0]
+    assert "delete `review = true`" in heading
 
 
 def test_a_folder_that_is_none_is_refused(frame: pl.DataFrame, tmp_path: Path) -> None:
@@ -211,8 +249,19 @@ def test_a_column_of_recognised_codes_is_masked_whatever_its_name() -> None:
     codes = ["flu", "measles", "burn", "fracture"] * 10
     proposal = propose(pl.DataFrame({"x7": codes}), ontologies=["illnesses"])
     assert proposal.plan.columns["x7"].role == "quasi-identifier"
+    assert not proposal.plan.columns["x7"].review
     assert any("codes of an ontology" in reason for reason in proposal.reasons["x7"])
-    assert not any(reason.startswith("other:") for reason in proposal.reasons["x7"])
+    assert not any("its name says nothing" in reason for reason in proposal.reasons["x7"])
+
+
+def test_codes_that_mostly_differ_are_masked_once_an_ontology_knows_them() -> None:
+    levels = "".join(f"c{n};group {n // 10};*\n" for n in range(60))
+    frame = pl.DataFrame({"x7": [f"c{n % 50}" for n in range(60)]})
+    assert propose(frame).plan.columns["x7"].role == "identifier"
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "levels.csv").write_text(levels)
+        known = propose(frame, folders=[folder]).plan.columns["x7"]
+    assert (known.role, known.review) == ("quasi-identifier", False)
 
 
 @pytest.mark.parametrize(

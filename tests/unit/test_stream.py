@@ -23,6 +23,7 @@ from anonto.errors import (
     OutsideRootError,
     ParameterError,
     UnmatchedValuesError,
+    UnreviewedColumnsWarning,
 )
 
 SEED = 1 << 100
@@ -186,6 +187,15 @@ def test_without_a_seed_no_two_streams_are_alike_and_a_short_one_is_warned_about
         anonto.stream(table(), plan, seed=5)
 
 
+def test_columns_that_nobody_has_confirmed_are_warned_about_once_and_those_that_are_dropped_not() -> None:
+    plan = plan_for("semantic-noise", review=True)
+    plan["columns"]["name"]["review"] = True
+    with pytest.warns(UnreviewedColumnsWarning, match=r"1 column that leaves, .*: illness; ") as told:
+        stream = anonto.stream(table(), plan, seed=SEED)
+    assert [one.filename for one in told] == [__file__]
+    assert stream.mask(table()).height == table().height
+
+
 def test_the_stream_is_shown_without_its_secret_and_its_data() -> None:
     stream = anonto.stream(table(), plan_for("semantic-noise"), seed=SEED)
     assert isinstance(stream, anonto.Stream)
@@ -238,3 +248,12 @@ def test_arrow_categories_take_new_values() -> None:
         out = stream.mask(batch, first_row=0)
         cells = out["illness"].to_pylist() if isinstance(out, pa.Table) else list(as_polars(out)["illness"])
         assert cells == anonto.mask(table(), plan, seed=SEED).table["illness"].to_list()
+
+
+def test_a_batch_has_no_category_but_those_of_its_masked_cells() -> None:
+    given = table().with_columns(pl.col("illness").cast(pl.Categorical))
+    stream = anonto.stream(given, plan_for("semantic-noise"), seed=SEED)
+    batch = given.to_pandas()[:5]
+    batch["illness"] = batch["illness"].cat.add_categories(["an illness that is gone"])
+    masked = stream.mask(batch, first_row=0)["illness"]
+    assert masked.cat.categories.tolist() == sorted(set(masked.dropna()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
@@ -17,6 +18,7 @@ from anonto.errors import (
     ForeignSweepError,
     LostWorkerError,
     MissingColumnError,
+    MostlyUnchangedWarning,
     NoSafePlanError,
     NotASweepFileError,
     NothingToMaskError,
@@ -72,14 +74,16 @@ def found() -> Sweep:
     return anonto.sweep(TABLE, PLAN, GRID, seeds=2, max_risk=0.3, workers=1)
 
 
-def point(risk: float, utility: float, high: float | None = None, k: int = 5) -> Point:
+def point(
+    risk: float, utility: float, high: float | None = None, k: int = 5, hardly_changed: tuple[str, ...] = ()
+) -> Point:
     """A plan with a risk, the upper end of its interval, and a utility."""
     plan = Plan.from_dict({"steps": [{"method": "group-swap", "columns": ["age"], "k": k}]})
     upper = risk if high is None else high
     worst = {"attack": "distance-linkage", "columns": ["age"], "rate": risk, "low": risk, "high": upper, "n": 100}
     losses = {"utility": utility, "moved": 1 - utility, "distribution": 0.0, "dependence": None, "told_apart": 0.0}
     run = {"worst": worst, "upper": upper, "attacks": [worst], "losses": losses, "guarantees": [{"proved": False}]}
-    return Point(plan, (run,))
+    return Point(plan, ({**run, "hardly_changed": list(hardly_changed)},))
 
 
 # ------------------------------------------------------------------------------------------------ the front
@@ -125,6 +129,33 @@ def test_the_answer_keeps_most_of_the_plans_whose_upper_end_is_allowed() -> None
     assert "4.00 % of the persons are linked, 5.00 % at the upper end" in told
     assert "The runner-up, group-swap (k = 40), keeps 0.600" in told
     assert "group-swap (k = 20), would keep 0.900, but is not allowed" in told
+
+
+def test_a_plan_that_hardly_masks_a_column_is_not_chosen_and_the_reason_is_given() -> None:
+    points = [point(0.01, 0.9, 0.02, k=2, hardly_changed=("age",)), point(0.01, 0.7, 0.02, k=30)]
+    answer = choose(points, 0.05)
+    assert answer.point is points[1]
+    assert "group-swap (k = 2) would be within the limit, but most cells" in " ".join(answer.why)
+    none = choose(points[:1], 0.05)
+    assert none.point is None
+    assert none.why[0] == "No plan that was tried is safe at 5 % and masks every column."
+
+
+def test_masking_with_the_chosen_plan_does_not_warn_that_it_hardly_masks() -> None:
+    """Half of the records are equal, so that attacks link few persons though rank swapping moves few cells."""
+    table = pl.DataFrame({"age": [30] * 150 + list(range(31, 81)) * 3, "income": range(300)})
+    plan = {
+        "columns": {"age": {"kind": "numeric"}, "income": {"kind": "numeric", "role": "confidential"}},
+        "steps": [{"method": "equi-width-swap", "columns": ["age"], "bins": 50}],
+    }
+    grid = {"equi-width-swap": {"bins": [50]}, "group-swap": {"k": [20]}}
+    swept = anonto.sweep(table, plan, grid, seeds=2, max_risk=0.5, workers=1)
+    assert any(one.hardly_changed for one in swept.points)
+    chosen = swept.best().point
+    assert chosen is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", MostlyUnchangedWarning)
+        anonto.mask(table, chosen.plan)
 
 
 def test_of_plans_that_keep_the_same_the_safer_is_taken() -> None:
@@ -260,6 +291,14 @@ def test_a_grid_that_makes_no_sense_is_refused_before_any_work(grid: Any, error:
 
 
 # ------------------------------------------------------------------------------------------------ sweeps
+
+
+@pytest.mark.parametrize(("role", "proved"), [("unnamed", False), ("other", False), ("confidential", True)])
+def test_a_plan_is_not_called_proved_beside_a_column_that_may_be_known(role: str, proved: bool) -> None:
+    columns = {**COLUMNS, **({} if role == "unnamed" else {"ssn": {"role": role}})}
+    table = TABLE.with_columns(ssn=pl.int_range(pl.len()).cast(pl.String))
+    swept = anonto.sweep(table, {**PLAN, "columns": columns}, {}, seeds=1, workers=1)
+    assert [one.proved for one in swept.points] == [proved]
 
 
 def test_a_point_says_what_was_done_what_it_risks_and_what_it_keeps(found: Sweep) -> None:
@@ -554,3 +593,15 @@ def _dumps_instead(thing: Any) -> Any:
 
     packed = pickle.dumps(thing)
     return lambda _: packed
+
+
+@pytest.mark.parametrize("described", [{}, {"bed": {"role": "other"}}, {"bed": {"role": "confidential"}}])
+def test_what_leaves_unmasked_counts_in_the_risk_unless_it_is_confidential(described: dict[str, Any]) -> None:
+    table = TABLE.with_columns(bed=pl.Series(range(len(TABLE))))
+    found = anonto.sweep(table, {"columns": {**COLUMNS, **described}}, {"random-swap": {}}, seeds=1, workers=1)
+    (point,) = found.points
+    if described.get("bed", {}).get("role") == "confidential":
+        assert point.risk < 0.5
+    else:
+        assert point.risk == 1.0
+        assert "bed" in point.worst["columns"]  # type: ignore[index]

@@ -43,7 +43,7 @@ def table(served: Served) -> Path:
             "age": [20 + (7 * n) % 60 for n in range(150)],
             "diagnosis": [codes[n % 6] if n % 6 < 4 or n < 30 else codes[n % 4] for n in range(150)],
             "sex": ["female" if n % 3 else "male" for n in range(150)],
-            "income": [1000 + 13 * n for n in range(150)],
+            "income": [1000 + 13.5 * n for n in range(150)],
         }
     ).write_csv(served.folder / "small.csv")
     rows = ["id,parent,label", "all,,everything", "A,all,group a", "B,all,group b"]
@@ -204,6 +204,26 @@ def test_every_step_can_be_undone_back_to_the_beginning(served: Served, table: P
         steward.press(f"Undo: {what}")
         page.get_by_role("button", name=f"Redo: {what}").wait_for()
     page.get_by_text("no table yet").wait_for()
+
+
+def test_a_role_that_was_only_guessed_is_confirmed_by_a_press_or_by_choosing_one(served: Served, visit: Visit) -> None:
+    rows = [f"{20 + n % 50},{'abc'[n % 3]},{'de'[n % 2]}" for n in range(60)]
+    (served.folder / "unknown.csv").write_text("age,x7,x8\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    steward = visit(served)
+    page = steward.page
+    page.get_by_label("File (").select_option("unknown.csv")
+    steward.press("Open this file")
+    steward.see("The first 8 records")
+    steward.go("Columns")
+    page.get_by_role("button", name="Confirm x8", exact=True).wait_for()
+    assert page.get_by_role("button", name="Confirm age", exact=True).count() == 0
+    steward.press("Confirm x7")
+    page.get_by_role("button", name="Undo: Confirm x7").wait_for()
+    page.get_by_role("button", name="Confirm x7", exact=True).wait_for(state="detached")
+    page.get_by_label("Role of x8", exact=True).select_option("confidential")
+    page.get_by_role("button", name="Undo: Role of x8").wait_for()
+    page.get_by_role("button", name="Confirm x8", exact=True).wait_for(state="detached")
+    assert page.get_by_text("The role is uncertain.").count() == 0
 
 
 def test_everything_can_be_forgotten_after_being_asked_once_more(served: Served, table: Path, visit: Visit) -> None:

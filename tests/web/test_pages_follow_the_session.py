@@ -38,7 +38,7 @@ def tables(served: Served) -> None:
     pl.DataFrame({"age": ages, "diagnosis": [codes[n % 4] for n in range(120)], "sex": sexes}).write_csv(
         served.folder / "first.csv"
     )
-    pl.DataFrame({"age": ages[:60], "sex": sexes[:60], "income": [1000 + 13 * n for n in range(60)]}).write_csv(
+    pl.DataFrame({"age": ages[:60], "sex": sexes[:60], "income": [1000 + 13.5 * n for n in range(60)]}).write_csv(
         served.folder / "second.csv"
     )
     (served.folder / "deeper").mkdir()

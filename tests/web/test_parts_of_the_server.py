@@ -8,7 +8,9 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import pytest
 
 import anonto
 from anonto.cli.serve import size_in_bytes
-from anonto.errors import NoRecordsWarning, SizeError, StoppedWorkError, WorkRefusedError
+from anonto.errors import NoRecordsWarning, SizeError, StoppedWorkError, UnreviewedColumnsWarning, WorkRefusedError
 from anonto.methods.registry import METHODS, method_of
 from anonto.risk.findings import NO_RECORDS
 from anonto.table.description import KINDS, MISSING_POLICIES, ROLES, UNMATCHED_POLICIES
@@ -25,6 +27,7 @@ from anonto.web import words
 from anonto.web.drafts import EMPTY_DRAFT
 from anonto.web.folders import KEPT_FOR, Records, leftovers, working_folder
 from anonto.web.jobs import Job
+from anonto.web.pages.columns import confirm, set_role
 from anonto.web.pages.parameters import first_parameters, numbers_in
 from anonto.web.pages.risk import why_not_attacked
 from anonto.web.parts import tag
@@ -333,6 +336,30 @@ def test_tables_of_hardly_any_records_can_be_opened_and_proposed_for(tmp_path: P
     found = TASKS["risk"]({**given, "plan": plan}, told)
     assert found["n_records"] == n_records
     assert ("has no record" in why_not_attacked(found)) is (n_records == 0)
+
+
+def test_a_column_to_confirm_leaves_nothing_proved_until_it_is_confirmed_or_its_role_is_set(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"age": rng.integers(0, 90, 60), "stay": rng.integers(1, 30, 60)})
+    table.write_csv(tmp_path / "in.csv")
+    columns = {"age": {"kind": "numeric"}, "stay": {"kind": "numeric", "role": "confidential", "review": True}}
+    draft: dict[str, Any] = {
+        "plan": {"columns": columns, "steps": [{"method": "group-swap", "columns": ["age"], "k": 5}]}
+    }
+    frame: Any = SimpleNamespace(changing=lambda _: nullcontext(draft))
+
+    def is_proved() -> bool:
+        given = {"table": {"path": str(tmp_path / "in.csv")}, "plan": draft["plan"]}
+        (step,) = TASKS["estimate"](given, told)["steps"]
+        return bool(step["guarantee"]["proved"])
+
+    with pytest.warns(UnreviewedColumnsWarning):
+        assert not is_proved()
+    confirm(frame, "stay")
+    assert is_proved()
+    columns["stay"]["review"] = True
+    set_role(frame, "stay", "confidential")
+    assert is_proved()
 
 
 def test_a_table_without_records_is_run_with_a_warning_and_nothing_proved(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def small_table(path: Path, n_records: int = 120) -> None:
             "age": [20 + (7 * n) % 60 for n in range(n_records)],
             "region": [regions[(n * n) % 4] for n in range(n_records)],
             "sex": ["female" if n % 3 else "male" for n in range(n_records)],
-            "income": [1000 + 13 * n for n in range(n_records)],
+            "income": [1000 + 13.5 * n for n in range(n_records)],
         }
     ).write_csv(path)
 

@@ -47,7 +47,10 @@ def assess(
         Path | None, typer.Option("--report-json", help="Also write what the report says, as JSON.")
     ] = None,
     edition: Annotated[
-        str, typer.Option("--edition", help="Of the report: internal, or public without what an intruder could use.")
+        str,
+        typer.Option(
+            "--edition", help="Of the report: internal, or public, which masks the table once more and needs --private."
+        ),
     ] = "internal",
     points: Annotated[
         Path | None, typer.Option("--map", help="Other plans for the report's map: what `anonto sweep --json` printed.")
@@ -75,7 +78,8 @@ def assess(
     from anonto.report.editions import edition_of
     from anonto.table.beside import require_free
 
-    edition_of(edition)
+    if edition_of(edition) == "public" and points is not None:
+        raise ParameterError("--map", "left out for the public edition, which has no map", "a file")
     reports = [one for one in (report, report_json) if one is not None]
     read = [original, masked, plan, private, second, second_plan, second_private, points]
     require_free([one for one in read if one is not None], reports, force=force)
@@ -158,11 +162,27 @@ def _show_worst(found: Assessment) -> None:
         return
     facts = [
         ("records", f"{found.n_records:,}"),
-        ("worst linkage", f"{worst.rate:.2%} of persons ({worst.low:.2%} to {worst.high:.2%}), by {worst.attack}"),
-        ("known", ", ".join(worst.columns)),
+        ("worst linkage", _reached(worst)),
+        ("known", ", ".join(worst.columns) or worst.knowledge),
         ("by chance", f"{worst.baseline:.2%}"),
     ]
+    declared, partial = found.worst_declared, found.partial
+    if declared is not None and declared.columns != worst.columns:
+        facts.append(("quasi-identifiers only", _reached(declared)))
+    if partial is not None and partial.details["whole_rows"]:
+        told = partial.details
+        facts.append(
+            (
+                "rows read",
+                f"{told['singled_out']:.2%} of persons singled out by {len(partial.columns)} of "
+                f"{told['columns_that_leave']} columns, {told['read_right']:.2%} of their other cells right",
+            )
+        )
     show_facts("Assessed (0 % is safe, 100 % is disclosed)", facts)
+
+
+def _reached(one: Risk) -> str:
+    return f"{one.rate:.2%} of persons ({one.low:.2%} to {one.high:.2%}), by {one.attack}"
 
 
 def _show_risk(found: Assessment) -> None:
@@ -184,7 +204,7 @@ def _show_risk(found: Assessment) -> None:
 def _known(one: Risk) -> str:
     told = one.details.get("inferred") or one.details.get("within")
     at_once = " (many at once)" if one.details.get("matching") == "global" else ""
-    return ", ".join(one.columns) + (f" → {told}" if told else at_once)
+    return (", ".join(one.columns) or one.knowledge) + (f" → {told}" if told else at_once)
 
 
 def _show_utility(found: Assessment) -> None:

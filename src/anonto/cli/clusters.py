@@ -113,11 +113,10 @@ def mask_on_cluster(
     limit = None if memory is None else memory_of(memory)
     with working("Masking the table on the cluster"), opened_tables(Engine.SPARK, master, table) as (frame,):
         release = mask(frame, plan, seed=seed, memory=limit)
-        release.save(
+        return release.save(
             address(output),
             keep_order=keep_order,
             private=True if private is None else private,
             report=report,
             force=force,
         )
-        return release.evidence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,8 +9,11 @@ import typer
 
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, show_table, working
+from anonto.errors import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anonto.propose import Proposal
 
 OntologyOption = Annotated[
@@ -50,21 +52,18 @@ def init(
     require_free(proposal.plan.ontology_files, [plan])
     with written_beside(plan, force=force) as beside:
         beside.write_text(proposal.to_toml(), encoding="utf-8")
-    _warn_of_unknown(proposal)
     if as_json:
         reasons = {name: list(said) for name, said in proposal.reasons.items()}
-        show_json({"output": str(plan), "plan": proposal.plan.to_dict(), "reasons": reasons})
+        show_json(
+            {
+                "output": str(plan),
+                "plan": proposal.plan.to_dict(),
+                "reasons": reasons,
+                "review": list(proposal.to_review),
+            }
+        )
     else:
         _show(proposal, table, plan)
-
-
-def _warn_of_unknown(proposal: Proposal) -> None:
-    """Nobody reads a plan to the end: say aloud which columns would leave as they are."""
-    from anonto.errors import UnknownColumnsWarning
-
-    unknown = [name for name, one in proposal.plan.columns.items() if one.role == "other"]
-    if unknown:
-        warnings.warn(UnknownColumnsWarning(unknown), stacklevel=2)
 
 
 def _show(proposal: Proposal, table: Path, plan: Path) -> None:
@@ -82,4 +81,15 @@ def _show(proposal: Proposal, table: Path, plan: Path) -> None:
     show_table(["column", "kind", "role", "ontology", "why"], rows)
     steps = [(step.method.name, ", ".join(step.columns)) for step in proposal.plan.steps]
     show_facts("Steps", steps or [("none", "no column looks like a quasi-identifier")])
+    if proposal.to_review:
+        typer.echo(_what_to_review(proposal.to_review))
     typer.echo(f"Wrote {plan}; read it through, then: anonto mask {table} --plan {plan} --output …")
+
+
+def _what_to_review(names: Sequence[str]) -> str:
+    """Say aloud what somebody must decide: nobody reads a plan to the end."""
+    return (
+        f"{counted(len(names), 'column needs', 'columns need')} review: {', '.join(names)}.\n"
+        "Nothing is proved while one that leaves is not confirmed: correct it in the plan, and delete its line "
+        "review = true."
+    )

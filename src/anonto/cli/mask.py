@@ -25,7 +25,9 @@ def mask(
     private: Annotated[
         Path | None, typer.Option("--private", help="Where the seed goes; by default OUTPUT.private.json.")
     ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Also write a report, as HTML.")] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Also write a report for inside the house, as HTML.")
+    ] = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="For the same release each time; a short seed can be guessed.")
     ] = None,
@@ -80,8 +82,7 @@ def mask(
         with working("Masking the table"):
             release = mask_table(table, chosen, seed=seed)
         with working("Writing the masked table"):
-            release.save(output, keep_order=keep_order, private=record, report=report, force=force)
-        evidence = release.evidence
+            evidence = release.save(output, keep_order=keep_order, private=record, report=report, force=force)
     else:
         from anonto.run import mask_file
 

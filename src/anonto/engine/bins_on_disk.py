@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from anonto.engine.spilling import Spilled
     from anonto.methods.cells import Grid
     from anonto.methods.equi_width_swap import EquiWidthSwap
+    from anonto.rng import Key
     from anonto.table.attributes import Attribute
 
     Codes = NDArray[np.int32]
@@ -53,7 +54,7 @@ class MaskerOnDisk:
     """For each column the released codes, stretch by stretch."""
     told: Mapping[str, Any]
 
-    def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | NDArray[np.float64]]:
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | NDArray[np.float64]]:
         """The released codes of rows of one stretch."""
         del columns, key
         if not rows.size:
@@ -84,7 +85,7 @@ class BinsOnDisk:
     untouched: list[int] = field(default_factory=list)
     """When all is done: for each column the cells with a value that had no partner."""
 
-    def masker(self, key: np.uint64, name: str) -> MaskerOnDisk:
+    def masker(self, key: Key, name: str) -> MaskerOnDisk:
         """Exchange all records; what becomes of the rows waits in files that begin with a name."""
         grid = self.method.grid(self._records(CountedRecords.of([np.empty(0, np.int32) for _ in self.names])))
         per_row = OF_ROW + OF_COLUMN * len(self.names)
@@ -124,7 +125,7 @@ class BinsOnDisk:
         return scattered
 
     def _exchanged(
-        self, grid: Grid, key: np.uint64, scattered: _Scattered, n_files: int, groups: Longs
+        self, grid: Grid, key: Key, scattered: _Scattered, n_files: int, groups: Longs
     ) -> tuple[_Scattered, dict[str, Any]]:
         """Rows with the record that they become, by stretches of their numbers; and what is known of the bins."""
         done, facts = _Scattered(self.folder, "done", len(self.names)), []

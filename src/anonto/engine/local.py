@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from anonto.methods.flows import Flows
     from anonto.methods.row_masking import RowMasker
-    from anonto.rng import KeyedPermutations
+    from anonto.rng import Key, KeyedPermutations
 
 CHUNK = 1 << 20
 DRAWN_AT_ONCE = 1 << 17
@@ -61,7 +61,7 @@ def apply_by_row(
     masker: RowMasker,
     columns: Sequence[NDArray[np.int32]],
     rows: NDArray[np.int64] | None,
-    key: np.uint64,
+    key: Key,
     chunk: int | None = None,
 ) -> list[NDArray[np.int32] | NDArray[np.float64]]:
     """The released codes, or numbers, of all records and columns; without ``rows`` these are numbered from 0."""

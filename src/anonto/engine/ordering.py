@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.errors import ChangedFileError
+from anonto.table.leftovers import has_fixed_categories, used_categories, with_categories
 from anonto.table.stretches import bytes_of_frame
 from anonto.threads import in_threads, n_threads, slices
 
@@ -65,14 +66,28 @@ class MaskedTable:
         self.steps.clear()
         self.tallies.clear()
 
-    def parts(self, dropped: Sequence[str], order: RowOrder | None) -> Iterator[pl.DataFrame]:
+    def parts(
+        self, dropped: Sequence[str], order: RowOrder | None, scales: Mapping[str, Sequence[str]]
+    ) -> Iterator[pl.DataFrame]:
         """The masked table in stretches, in its own order or in another; at least one stretch.
 
         When all is made, the files must still be those that were opened.
+
+        Args:
+            dropped: Columns to leave out.
+            order: Where the rows go; None to keep them in their order.
+            scales: The values of ordinal columns, lowest first.
         """
         names = [name for name in self.source.schema if name not in dropped]
-        yield from in_their_order(self, names) if order is None else shuffled(self, names, order)
+        listed = [name for name in names if has_fixed_categories(self._type(name))]
+        used = used_categories(in_their_order(self, listed) if listed else (), scales)
+        for part in in_their_order(self, names) if order is None else shuffled(self, names, order):
+            yield with_categories(part, used)
         self.source.require_unchanged()
+
+    def _type(self, name: str) -> pl.DataType:
+        """The type of a column of the output."""
+        return self.columns[name].palette.dtype if name in self.columns else self.source.schema[name]
 
 
 def in_their_order(table: MaskedTable, names: Sequence[str]) -> Iterator[pl.DataFrame]:

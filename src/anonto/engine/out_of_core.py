@@ -19,7 +19,6 @@ from anonto.engine.ordering import MaskedTable
 from anonto.engine.released import BYTES_PER_MOVE, NumberColumn, StepTally
 from anonto.engine.spilling import Spilled
 from anonto.engine.two_pass import Surroundings, dropping, fit_step
-from anonto.errors import InternalError
 from anonto.table.counted import Learner, recounted
 from anonto.table.record_counts import CountedRecords, RecordCounter
 from anonto.threads import in_threads, n_threads, slices
@@ -32,17 +31,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.engine.memory import Room
+    from anonto.engine.released import OutColumn
     from anonto.engine.two_pass import Dropping, FittedStep, StepLike
     from anonto.methods.equi_width_swap import EquiWidthSwap
     from anonto.rng import Seed
-    from anonto.table.attributes import Attribute
     from anonto.table.counted import LearntColumn
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
     from anonto.table.stretches import Stretches
 
     Codes = NDArray[np.int32]
-    Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
 
 BYTES_OF_CODES = 64
@@ -93,7 +91,6 @@ class OutOfCore:
             self.seed,
             self.open_once,
             count_records=self._count_records,
-            first_of=self._first_of,
             fit_records=fitting.records,
             scatter=self._bins_on_disk,
             fit_columns=fitting.columns,
@@ -180,22 +177,14 @@ class OutOfCore:
                 raise self.room.too_small("Masking", names, needed, "their distinct records")
         return counter.counted()
 
-    def _bins_on_disk(
-        self, method: EquiWidthSwap, names: tuple[str, ...], attributes: tuple[Attribute, ...], maps: Sequence[Codes]
-    ) -> BinsOnDisk:
+    def _bins_on_disk(self, method: EquiWidthSwap, columns: Sequence[OutColumn]) -> BinsOnDisk:
+        names, attributes = tuple(one.name for one in columns), tuple(one.attribute for one in columns)
+
         def codes_of(number: int) -> tuple[list[Codes], Longs]:
             raw, rows = self._stretch(number)
-            return [own[raw[name]] for name, own in zip(names, maps, strict=True)], rows
+            return [one.own[raw[one.name]] for one in columns], rows
 
         return BinsOnDisk(method, names, attributes, codes_of, self._firsts, self.room, self.folder, self._new_file)
-
-    def _first_of(self, name: str, flags: Flags) -> int:
-        for number in range(len(self._sizes)):
-            raw, _ = self._stretch(number)
-            found = np.flatnonzero(flags[raw[name]])
-            if found.size:
-                return int(raw[name][found[0]])
-        raise InternalError("No row has a missing cell.")
 
     # ------------------------------------------------------------------------------------------ masking
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.table.attributes import Attribute, NumericAttribute
+    from anonto.table.missing_codes import Recoded
     from anonto.table.prepare import PreparedColumn
 
     Codes = NDArray[np.int32]
@@ -40,15 +41,29 @@ class OutColumn:
     """The cells that may be released: those of the raw codes, and behind them new ones."""
     in_palette: Codes
     """For each code of the attribute its cell; −1 for a null."""
+    alike: Codes | None = None
+    """For each code of the attribute the first that means the same; None where each is its own."""
+    staying: Codes | None = None
+    """For each raw code, and behind them for a null, the cell that is released where it stays; None for itself."""
+    recoded: Recoded | None = None
+    """Missing cells that are released with another code, if there are any."""
 
     @property
     def name(self) -> str:
         """Of the column."""
         return self.prepared.name
 
+    def meant(self, codes: Codes) -> Codes:
+        """Codes of the attribute, with one for each released concept and the values that mean it."""
+        return codes if self.alike is None else self.alike[codes]
+
     def placed(self, raw: Codes, released: Codes) -> Codes:
         """Released codes as places in the palette; a cell that stays is that of its raw code."""
-        return np.where(released >= 0, self.in_palette[released], raw)
+        return np.where(released >= 0, self.in_palette[released], self.stays(raw))
+
+    def stays(self, raw: Codes) -> Codes:
+        """Where in the palette cells are that stay."""
+        return raw if self.staying is None else np.asarray(self.staying[raw])
 
     def cells(self, places: Codes, numbers: Floats | None = None) -> pl.Series:
         """The cells at places of the palette; where that is `NEW_NUMBER`, new numbers."""
@@ -65,7 +80,7 @@ NEW_NUMBER = -2
 class NumberColumn(OutColumn):
     """A masked column of numbers or ranks that may become any number."""
 
-    numeric: NumericAttribute
+    numeric: NumericAttribute = field(kw_only=True)
     are_whole: bool = False
     """Whether all new numbers of the table are whole."""
 

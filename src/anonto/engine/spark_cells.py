@@ -40,15 +40,16 @@ if TYPE_CHECKING:
     from anonto.engine.spark_table import SparkTable
     from anonto.methods.cells import Grid
     from anonto.methods.equi_width_swap import EquiWidthSwap, ExchangedRows
-    from anonto.rng import RowOrder
+    from anonto.rng import Key, RowOrder
     from anonto.table.attributes import Attribute
 
     Codes = NDArray[np.int32]
+    Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
 
-CELL, NUMBER, TO, KIND = "cell", "number", "to", "kind"
-"""Columns on the way: the cell of a row, its number among the rows that stay, where it goes, and whether it is the row
-itself or what it becomes in one of the steps."""
+CELL, NUMBER, TO, KIND, RECODED = "cell", "number", "to", "kind", "recoded"
+"""Columns on the way: the cell of a row, its number among the rows that stay, where it goes, whether it is the row
+itself or what it becomes in one of the steps, and whether a missing cell of it gets another code."""
 ROWS_AT_ONCE = 1 << 17
 
 
@@ -60,12 +61,21 @@ class CellStep:
     names: tuple[str, ...]
     maps: tuple[Codes, ...]
     """For each column the code of each raw code."""
+    recoding: Mapping[str, Codes]
+    """For columns whose missing cells get another code: for each raw code the place of the cell where it stays."""
     grid: Grid
-    key: np.uint64
+    key: Key
 
     def codes(self, piece: MaskedPiece) -> list[Codes]:
         """For each column the codes of some rows."""
         return [own[piece.raw[name]] for name, own in zip(self.names, self.maps, strict=True)]
+
+    def recoded(self, piece: MaskedPiece) -> Flags:
+        """Which rows have a missing cell that gets another code."""
+        found = np.zeros(piece.cells.num_rows, dtype=np.bool_)
+        for name, staying in self.recoding.items():
+            found |= staying[piece.raw[name]] != piece.raw[name]
+        return found
 
     def cells(self, columns: Sequence[Codes], numbers: Longs) -> Longs:
         """What stands for the cell of each row; rows without any value need not come together."""
@@ -99,7 +109,8 @@ class KeyingTask:
                 numbers = np.arange(piece.first, last)
                 to = numbers if self.order is None else self.order.places(piece.first, last)
                 columns = self.step.codes(piece)
-                keyed = {CELL: self.step.cells(columns, numbers), NUMBER: numbers, TO: to}
+                recoded = self.step.recoded(piece)
+                keyed = {CELL: self.step.cells(columns, numbers), NUMBER: numbers, TO: to, RECODED: recoded}
                 keyed |= {_code(place): codes for place, codes in enumerate(columns)}
                 yield pa.RecordBatch.from_pydict({name: pa.array(cells) for name, cells in keyed.items()})
 
@@ -114,19 +125,21 @@ class ExchangingTask:
         """From rows to what they become."""
         import pyarrow as pa
 
-        for to, _, done in self.exchanged(batches):
-            becomes = {TO: to} | {_code(place): codes for place, codes in enumerate(done.released)}
+        for rows, _, done in self.exchanged(batches):
+            becomes = {TO: rows.column(TO).to_numpy()} | {
+                _code(place): codes for place, codes in enumerate(done.released)
+            }
             yield pa.RecordBatch.from_pydict({name: pa.array(cells) for name, cells in becomes.items()})
 
-    def exchanged(self, batches: Iterable[Any]) -> Iterator[tuple[Longs, list[Codes], ExchangedRows]]:
-        """For the rows of some whole cells where they go, their codes, and what became of them."""
+    def exchanged(self, batches: Iterable[Any]) -> Iterator[tuple[Any, list[Codes], ExchangedRows]]:
+        """The rows of some whole cells, their codes, and what became of them."""
         stay_alone()
         step = self.step
         nothing = (None,) * len(step.names)
         for rows in whole_cells(batches):
             columns = [rows.column(_code(place)).to_numpy() for place in range(len(step.names))]
             done = exchanged_rows(step.method, step.names, nothing, step.grid, step.key, columns)  # type: ignore[arg-type]
-            yield rows.column(TO).to_numpy(), columns, done
+            yield rows, columns, done
 
 
 class CellsTally:
@@ -140,10 +153,10 @@ class CellsTally:
         """Which columns lack a value together, and how often."""
         self._pairs = [RecordCounter(2) for _ in range(n_columns)]
 
-    def add(self, before: Sequence[Codes], done: ExchangedRows) -> None:
-        """Take the rows of some cells."""
+    def add(self, before: Sequence[Codes], done: ExchangedRows, recoded: Flags) -> None:
+        """Take the rows of some cells; some have a missing cell that gets another code."""
         same = np.logical_and.reduce([own == new for own, new in zip(before, done.released, strict=True)])
-        self.unchanged += int(np.count_nonzero(same))
+        self.unchanged += int(np.count_nonzero(same & ~recoded))
         self.untouched = [sum(both) for both in zip(self.untouched, done.untouched, strict=True)]
         self.facts = [facts_of_parts([*self.facts, done.facts])]
         self.patterns.add(CountedRecords.of([np.minimum(own, 0) for own in before]))
@@ -182,8 +195,8 @@ class TallyingTask:
         import pyarrow as pa
 
         tally = CellsTally(len(self.step.names))
-        for _, before, done in ExchangingTask(self.step).exchanged(batches):
-            tally.add(before, done)
+        for rows, before, done in ExchangingTask(self.step).exchanged(batches):
+            tally.add(before, done, rows.column(RECODED).to_numpy())
         if tally.facts:
             content = pickle.dumps(tally, protocol=5)
             yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
@@ -290,7 +303,7 @@ class CellMasker:
     tally: StepTally
     told: Mapping[str, Any]
 
-    def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | NDArray[np.float64]]:
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | NDArray[np.float64]]:
         """Nothing: one row alone does not know what it becomes."""
         del columns, rows, key
         raise InternalError("Rows of cells are masked where they come together.")
@@ -310,18 +323,28 @@ class CellsOnCluster:
     """Of no step, with the columns of this one."""
     n_records: int
     method: EquiWidthSwap
-    names: tuple[str, ...]
-    attributes: tuple[Attribute, ...]
-    maps: tuple[Codes, ...]
+    columns: tuple[OutColumn, ...]
     room: Room
     untouched: list[int] = field(default_factory=list)
     """When all is done: for each column the cells with a value that had no partner."""
 
-    def masker(self, key: np.uint64, name: str) -> CellMasker:
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """Of the columns."""
+        return tuple(column.attribute for column in self.columns)
+
+    def masker(self, key: Key, name: str) -> CellMasker:
         """Exchange all rows once to see what becomes of them."""
         del name
         grid = self.method.grid(self._records(np.empty((0, len(self.names)), np.int32), np.empty(0, np.int64)))
-        step = CellStep(self.method, self.names, self.maps, grid, key)
+        recoding = {column.name: column.staying for column in self.columns if column.staying is not None}
+        maps = tuple(column.own for column in self.columns)
+        step = CellStep(self.method, self.names, maps, recoding, grid, key)
         with jobs(self.table.session, "Counting what becomes of the rows"), self.table.own_splits():
             frame = exchanging(self.table, self.masking, step, self.n_records, TallyingTask(step), "content binary")
             tally = CellsTally(len(self.names))
@@ -360,7 +383,9 @@ def exchanging(
     """A DataFrame of what a task makes of the rows of each cell."""
     codes = ", ".join(f"{_code(place)} int" for place in range(len(step.names)))
     keyed = table.mapped(
-        KeyingTask(masking, step, order), masking.looked_at, f"{CELL} long, {NUMBER} long, {TO} long, {codes}"
+        KeyingTask(masking, step, order),
+        masking.looked_at,
+        f"{CELL} long, {NUMBER} long, {TO} long, {RECODED} boolean, {codes}",
     )
     parted = keyed.repartition(n_parts_of(n_records), CELL).sortWithinPartitions(CELL, NUMBER)
     return parted.mapInArrow(as_function(task), schema)

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from anonto.engine.spark_pairs import Seen
     from anonto.engine.spark_run import MaskedFrame
     from anonto.engine.spark_table import SparkTable
+    from anonto.methods.guarantee import Setting
     from anonto.rng import RowOrder, Seed
     from anonto.table.counted import LearntColumn
     from anonto.table.description import ColumnDescription
@@ -102,8 +103,10 @@ class CountedComparison:
     """For each masked column what became of what: places before, places after, and how many rows."""
     unchanged: tuple[int, ...]
     """For each step in how many rows all its columns are as they were."""
-    evidence: dict[str, Any] | None
-    """Of the release that was made anew, if it was."""
+    settings: tuple[Setting, ...] | None
+    """What the guarantees of the release made anew rest on, if it was made."""
+    shuffled: bool
+    """Whether the rows are in the order of a seed, and not in that of the original."""
 
 
 def compared_names(
@@ -155,7 +158,7 @@ class Comparing:
         rng: np.random.Generator,
         numbered: Numbering,
         seed: Seed | None,
-        anew: Callable[[], tuple[MaskedFrame, dict[str, Any]]],
+        anew: Callable[[], tuple[MaskedFrame, tuple[Setting, ...]]],
     ) -> CountedComparison:
         """Count, pair and count again.
 
@@ -164,7 +167,7 @@ class Comparing:
             rng: What they are drawn with.
             numbered: Gives numbers for the cells of a masked column before and after: the same for the same.
             seed: What the release was made with, if it is known.
-            anew: Makes the release once more, and its evidence; asked only with a seed.
+            anew: Makes the release once more, with what its guarantees rest on; asked only with a seed.
         """
         self._require_room_for_values()
         staying = self._rows_that_stay()
@@ -172,9 +175,9 @@ class Comparing:
         if before.n_kept != after.n_rows:
             raise ReleaseShapeError(after.n_rows, before.n_kept)
         coding = self._masking(self.before, before, staying), self._masking(self.after, after, None)
-        order, evidence = None, None
+        order, settings = None, None
         if seed is not None:
-            release, evidence = anew()
+            release, settings = anew()
             order = self._order(coding[AFTER], release, row_order(seed, "order of rows", before.n_kept))
         cells = {name: (before.columns[name].cells, after.columns[name].cells) for name in self.names}
         drawn = _drawn(before.n_kept, n_persons, rng)
@@ -198,7 +201,8 @@ class Comparing:
                 for name, found in zip(self._masked, records[FIRST_PAIRS:], strict=True)
             },
             unchanged=tuple(sum(one.unchanged[step] for one in seen) for step in range(len(self.steps))),
-            evidence=evidence,
+            settings=settings,
+            shuffled=order is not None,
         )
 
     @property

@@ -75,33 +75,6 @@ class StayingRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FirstTask:
-    """Finds in each row group the first row of a column among some raw codes."""
-
-    row_groups: RowGroups
-    column: LearntColumn
-    flags: Flags
-    staying: StayingRows | None
-
-    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """From the cells of a task to the raw code that was found, if any, in each row group."""
-        import pyarrow as pa
-
-        stay_alone()
-        reader = Reader({self.column.name: self.column})
-        staying = None if self.staying is None else self.staying.ready()
-        found: set[int] = set()
-        for piece in pieces(batches, self.row_groups):
-            cells = piece.cells if staying is None else piece.cells.filter(staying(piece.cells))
-            raw = reader.raw_codes(self.column.name, as_polars(cells, self.column.name))
-            places = np.flatnonzero(self.flags[raw])
-            if places.size and piece.group not in found:
-                found.add(piece.group)
-                content = pickle.dumps((piece.group, int(raw[places[0]])), protocol=5)
-                yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class GroupCounts:
     """What one row group has."""
 

@@ -147,11 +147,11 @@ def is_shuffled(given: SparkTable, masking: RowMasking, anew: MaskedFrame, order
     contents = given.gathered(task, [*columns], "Looking at the rows of the release")
     kept, shuffled = sum((pickle.loads(one) for one in contents), np.zeros((2, keys.size), np.uint64))  # noqa: S301
     wanted = _anew(anew, columns, keys)
-    if np.array_equal(wanted, kept):
-        return False
-    if not np.array_equal(wanted, shuffled):
+    if np.array_equal(wanted, shuffled):
+        return True
+    if not np.array_equal(wanted, kept):
         raise ForeignRecordError
-    return True
+    return False
 
 
 def _anew(anew: MaskedFrame, columns: Mapping[str, LearntColumn], keys: LongWords) -> LongWords:

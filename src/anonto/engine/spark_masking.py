@@ -152,7 +152,7 @@ class MaskingTask:
     released: tuple[str, ...]
     """The columns of the output."""
     columns: Mapping[str, OutColumn]
-    """Those that are masked."""
+    """Those that are masked; where that happens elsewhere, those whose missing cells get another code here."""
     kinds: Mapping[str, Any]
     """The pyarrow types of masked columns that cannot keep theirs."""
     order: RowOrder | None = None
@@ -168,7 +168,11 @@ class MaskingTask:
                 for name in () if palettes else self.columns:
                     kind = self.kinds.get(name) or piece.cells.schema.field(name).type
                     palettes[name] = in_type(self.columns[name].palette, kind)
-                new = {name: self._cells(name, palettes[name], *found) for name, found in piece.places.items()}
+                stay = {
+                    name: one.stays(piece.raw[name]) for name, one in self.columns.items() if name not in piece.places
+                }
+                places = {**{name: (own, None) for name, own in stay.items()}, **piece.places}
+                new = {name: self._cells(name, palettes[name], *found) for name, found in places.items()}
                 yield from self._table(piece, new).to_batches()
 
     def _cells(self, name: str, palette: Any, places: Codes, numbers: Floats | None) -> Any:

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from anonto.engine.fitting import Fitting
 from anonto.engine.memory import DEFAULT, LEAST, Room
 from anonto.engine.released import NumberColumn, StepTally
 from anonto.engine.spark_cells import CellMasker, CellsOnCluster, with_exchanged
-from anonto.engine.spark_counts import CountingTask, FirstTask, StayingRows, counted, follow_each_other
+from anonto.engine.spark_counts import CountingTask, StayingRows, counted, follow_each_other
 from anonto.engine.spark_masking import (
     PLACE,
     MaskingTask,
@@ -50,12 +49,10 @@ if TYPE_CHECKING:
     from anonto.engine.spark_table import SparkTable
     from anonto.engine.two_pass import FittedStep, FlowPart, StepLike
     from anonto.rng import RowOrder, Seed
-    from anonto.table.attributes import Attribute
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
 
     Codes = NDArray[np.int32]
-    Flags = NDArray[np.bool_]
     Longs = NDArray[np.int64]
 
 
@@ -106,7 +103,11 @@ class MaskedFrame:
         place = StructField(PLACE, LongType())
         exchanged = self._cell_maskers
         elsewhere = {column.name for step, _ in exchanged for column in step.columns}
-        columns = {name: slim_column(column) for name, column in self.columns.items() if name not in elsewhere}
+        columns = {
+            name: slim_column(column)
+            for name, column in self.columns.items()
+            if name not in elsewhere or column.staying is not None
+        }
         task = MaskingTask(self.masking, tuple(names), columns, kinds, order, numbered=numbered or bool(exchanged))
         looked_at = dict.fromkeys([*names, *self.masking.looked_at])
         with_place = StructType([*fields, place])
@@ -131,7 +132,21 @@ class MaskedFrame:
     def _spark_type(self, name: str, kinds: Mapping[str, Any]) -> Any:
         from pyspark.sql.pandas.types import from_arrow_type
 
-        return from_arrow_type(kinds[name]) if name in kinds else self.table.frame.schema[name].dataType
+        kind = from_arrow_type(kinds[name]) if name in kinds else self.table.frame.schema[name].dataType
+        return without_metadata(kind)
+
+
+def without_metadata(kind: Any) -> Any:
+    """A type of Spark without what is noted of the fields it is made of: Spark writes that into the files."""
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType
+
+    if isinstance(kind, StructType):
+        return StructType([StructField(one.name, without_metadata(one.dataType), one.nullable) for one in kind])
+    if isinstance(kind, ArrayType):
+        return ArrayType(without_metadata(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType):
+        return MapType(without_metadata(kind.keyType), without_metadata(kind.valueType), kind.valueContainsNull)
+    return kind
 
 
 @dataclass(slots=True, eq=False)
@@ -161,7 +176,6 @@ class OnCluster:
             self.seed,
             self.open_once,
             self._count_records,
-            self._first_of,
             fit_records=fitting.records,
             scatter=partial(self._cells, room=fitting.room),
             scatters_all=True,
@@ -212,16 +226,9 @@ class OnCluster:
             (),
         )
 
-    def _cells(
-        self,
-        method: EquiWidthSwap,
-        names: tuple[str, ...],
-        attributes: tuple[Attribute, ...],
-        maps: Sequence[Codes],
-        room: Room,
-    ) -> CellsOnCluster:
-        masking = of_columns(self._no_masking(), names)
-        return CellsOnCluster(self.table, masking, self._found.n_kept, method, names, attributes, tuple(maps), room)
+    def _cells(self, method: EquiWidthSwap, columns: Sequence[OutColumn], room: Room) -> CellsOnCluster:
+        masking = of_columns(self._no_masking(), [one.name for one in columns])
+        return CellsOnCluster(self.table, masking, self._found.n_kept, method, tuple(columns), room)
 
     # ------------------------------------------------------------------------------------------ counting
 
@@ -262,16 +269,6 @@ class OnCluster:
         records = found.records[place]
         groups = part.groups({name: records[:, k] for k, name in enumerate(part.seen)})
         return found.records_by_group[place].renumbered(groups)
-
-    def _first_of(self, name: str, flags: Flags) -> int:
-        task = FirstTask(self.table.row_groups, self._found.columns[name].bare(), flags, self._staying)
-        of_policies = () if self._staying is None else self._staying.columns
-        read = [*dict.fromkeys([name, *of_policies])]
-        contents = self.table.gathered(task, read, "Looking for the first missing cell")
-        firsts = [pickle.loads(content) for content in contents]  # noqa: S301 - our own tasks wrote it
-        if not firsts:
-            raise InternalError("No row has a missing cell.")
-        return int(min(firsts)[1])
 
     @property
     def _found(self) -> Counted:
@@ -322,7 +319,12 @@ class OnCluster:
             codes = np.empty((flows.sizes.size, len(part.columns)), dtype=np.int32)
             for k in range(len(part.columns)):
                 codes[groups, k] = part.maps[k][records[:, k]]
-            same = (codes[flows.sources] == part.released[flows.targets, : len(part.columns)]).all(axis=1)
+            same = np.logical_and.reduce(
+                [
+                    one.meant(codes[flows.sources, k]) == one.meant(part.released[flows.targets, k])
+                    for k, one in enumerate(part.columns)
+                ]
+            )
         return int(flows.amounts[same].sum()) + n_records - int(flows.sizes.sum())
 
     @staticmethod
@@ -366,7 +368,9 @@ def _needs_rows(step: FittedStep) -> bool:
     """Whether only masking tells what becomes of the rows."""
     if _is_in_cells(step):
         return False
-    return step.row_part is not None or len(step.flow_parts) > 1 or bool(step.counts_equal and step.as_they_are)
+    if step.row_part is not None or len(step.flow_parts) > 1 or (step.counts_equal and step.as_they_are):
+        return True
+    return any(column.staying is not None for column in step.columns)
 
 
 def _add(

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from anonto.arithmetic import dot
 from anonto.engine.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally
 from anonto.errors import InternalError, MoreMemoryError, TooWideRangeError
 from anonto.methods.cells import drawn_key
@@ -32,10 +33,11 @@ from anonto.methods.equi_width_swap import EquiWidthSwap
 from anonto.methods.noise import NoiseParameters
 from anonto.methods.row_masking import moves_between
 from anonto.methods.taxonomy_exponential import TaxonomyExponential
-from anonto.rng import keyed_permutations
-from anonto.table.attributes import ExtendedAttribute, NumericAttribute
+from anonto.rng import Key, keyed_permutations
+from anonto.table.attributes import ExtendedAttribute, NumericAttribute, first_codes
 from anonto.table.columns import MISSING
 from anonto.table.door import longer_polars
+from anonto.table.missing_codes import Recoded, by_name, code_of, released_code
 from anonto.table.new_cells import new_cells, settled
 from anonto.table.prepare import described, prepare, values_to_drop
 from anonto.table.record_counts import CountedRecords, RecordIndex
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from anonto.table.attributes import Attribute
     from anonto.table.counted import CountedColumn, LearntColumn
     from anonto.table.description import ColumnDescription
+    from anonto.table.missing_codes import Code
     from anonto.table.prepare import Opener, PreparedColumn
 
     Codes = NDArray[np.int32]
@@ -151,7 +154,7 @@ class RowPart:
 
     columns: tuple[OutColumn, ...]
     masker: RowMasker
-    key: np.uint64
+    key: Key
 
     def apply(self, raw: RawCodes, rows: Longs) -> list[Codes | Floats]:
         """For each column the released codes, or numbers as the column can hold them."""
@@ -214,11 +217,15 @@ class FittedStep:
                 places, numbers = column.split(own, codes.astype(np.float64, copy=False))
                 out[column.name] = places, numbers
                 same &= self._tally_numbers(column, own, codes, places, tally)
+                if column.staying is not None:
+                    same &= (column.own[own] >= 0) | (places == own)
                 continue
             as_codes = codes.astype(np.int32, copy=False)
             out[column.name] = column.placed(own, as_codes), None
             before_it = column.own[own]
-            same &= before_it == as_codes
+            same &= column.meant(before_it) == column.meant(as_codes)
+            if column.staying is not None:
+                same &= (as_codes >= 0) | (column.stays(own) == own)
             if self.row_part is not None:
                 tally.columns[column.name] = ColumnTally(moves=moves_between(before_it, as_codes))
         tally.unchanged_records = int(np.count_nonzero(same))
@@ -242,7 +249,7 @@ class FittedStep:
         wants_all = isinstance(column.palette.dtype, pl.Enum) or column.prepared.description.kind == "ordinal"
         tally.columns[column.name] = ColumnTally(
             n_same=int(np.count_nonzero(own == new)),
-            squares=float(moved @ moved),
+            squares=dot(moved, moved),
             farthest=float(moved.max(initial=0.0)),
             further=further if wants_all or further.size < 2 else further[[0, -1]],
         )
@@ -265,7 +272,7 @@ class Scattering(Protocol):
         """For each column the cells with a value that had no partner, when all is done."""
         ...
 
-    def masker(self, key: np.uint64, name: str) -> RowMasker:
+    def masker(self, key: Key, name: str) -> RowMasker:
         """Exchange all rows; files, if there are any, begin with a name."""
         ...
 
@@ -281,15 +288,11 @@ class Surroundings:
     open_once: Opener
     count_records: Callable[[Sequence[str], Sequence[Codes]], CountedRecords]
     """Counts the distinct records of some columns, each with the code of each raw code."""
-    first_of: Callable[[str, Flags], int]
-    """The raw code of the first row of a column among some raw codes; −1 for a null."""
     fit_records: Callable[[RecordMethod, Records, np.random.Generator], RecordFlows] = lambda method, records, rng: (
         method.fit(records, rng)
     )
     """How a method for whole records is fitted: at once, or in parts."""
-    scatter: Callable[[EquiWidthSwap, tuple[str, ...], tuple[Attribute, ...], Sequence[Codes]], Scattering] | None = (
-        None
-    )
+    scatter: Callable[[EquiWidthSwap, Sequence[OutColumn]], Scattering] | None = None
     """Where rows may be exchanged elsewhere, bin by bin: begins that, for columns with the code of each raw code."""
     scatters_all: bool = False
     """Whether they always are, and not only where they do not fit into memory."""
@@ -320,7 +323,43 @@ class Surroundings:
         n_new = 0 if further is None else len(further)
         palette = learnt.cells if further is None else longer_polars(learnt.cells, further)
         new = len(learnt.cells) + np.arange(n_new, dtype=np.int32)
-        return OutColumn(prepared, attribute, learnt.places_in(values), palette, np.concatenate([raw_of, new]))
+        in_palette = np.concatenate([raw_of, new])
+        alike = first_codes(attribute)
+        plain = OutColumn(prepared, attribute, learnt.places_in(values), palette, in_palette, alike)
+        return self._with_one_code(plain)
+
+    def _with_one_code(self, column: OutColumn) -> OutColumn:
+        """A column whose missing cells stay, with one code for all where its plan merges them."""
+        description, learnt = column.prepared.description, self.learnt[column.name]
+        missing = self._missing_codes(column.name)
+        if description.missing_codes == "keep" or not missing:
+            return column
+        cell = released_code(learnt.cells.dtype, description.na)
+        palette, place = column.palette, missing.get(code_of(cell))
+        if list(missing.values()) == [place]:
+            return column
+        if place is None:
+            palette = palette if cell is None else longer_polars(palette, cell)
+            place = MISSING if cell is None else len(palette) - 1
+        staying = np.append(np.arange(len(learnt.cells)), MISSING).astype(np.int32)
+        staying[list(missing.values())] = place
+        replaced = {code: learnt.count_of(raw) for code, raw in missing.items() if raw != place}
+        recoded = Recoded(by_name(replaced, None, column.name), np.empty(0, dtype=np.bool_))
+        return replace(column, palette=palette, staying=staying, recoded=recoded)
+
+    def differ_where_they_stay(self, column: OutColumn) -> bool:
+        """Whether cells that stay are released as different ones: without a concept, or with several missing codes."""
+        if column.prepared.n_unmatched:
+            return True
+        return column.staying is None and len(self._missing_codes(column.name)) > 1
+
+    def as_they_are(self, column: OutColumn) -> Codes:
+        """For each raw code, and behind them for a null, a number for its cell where it stays, above all values."""
+        raw = np.append(np.arange(len(self.learnt[column.name].cells)), MISSING).astype(np.int32)
+        return column.stays(raw) + np.int32(column.attribute.counts.size + 1)
+
+    def _missing_codes(self, name: str) -> dict[Code, int]:
+        return self.learnt[name].missing_codes(self.encoded(name).values)
 
     def with_missing(self, prepared: PreparedColumn) -> OutColumn:
         """A column whose cells without a value are moved like values: see `with_missing_as_value`."""
@@ -330,20 +369,13 @@ class Surroundings:
         all_values = (*prepared.column.values, *further)
         own = learnt.places_in(all_values, otherwise=len(all_values))
         counts = dict(zip(encoded.values, encoded.counts.tolist(), strict=True))
-        of_further = np.array([*(counts[value] for value in further), encoded.n_missing], dtype=np.int64)
-        missing = own == len(all_values)
-        in_palette = np.append(_raw_of(learnt, all_values), np.int32(self._missing_example(learnt, missing)))
-        attribute = ExtendedAttribute(prepared.attribute, of_further)
+        missing = list(learnt.missing_codes(encoded.values).values())
+        own[missing] += np.arange(len(missing), dtype=np.int32)
+        of_missing = [learnt.count_of(raw) for raw in missing] or [0]
+        of_further = np.array([*(counts[value] for value in further), *of_missing], dtype=np.int64)
+        in_palette = np.append(_raw_of(learnt, all_values), missing or [MISSING])
+        attribute = ExtendedAttribute(prepared.attribute, of_further, len(of_missing))
         return OutColumn(prepared, attribute, own, learnt.cells, in_palette.astype(np.int32))
-
-    def _missing_example(self, learnt: LearntColumn, missing: Flags) -> int:
-        """The cell that stands for all missing ones: that of the first row that has one."""
-        kinds = [int(raw) for raw in np.flatnonzero(missing[:-1]) if learnt.counts[raw]]
-        if learnt.n_rows > int(learnt.counts.sum()):
-            kinds.append(MISSING)
-        if len(kinds) < 2:
-            return kinds[0] if kinds else MISSING
-        return self.first_of(learnt.name, missing)
 
 
 def _raw_of(learnt: LearntColumn, values: Sequence[str]) -> Codes:
@@ -415,7 +447,7 @@ def _fit_records(
     index = RecordIndex.of(records.codes)
     part = FlowPart(columns, names, tuple(maps), index, fitted.flows, permutations, fitted.released)
     counts_equal = bool(getattr(method, "makes_equal", False))
-    unmatched = [column for column in columns if counts_equal and column.prepared.n_unmatched]
+    apart = [column for column in columns if counts_equal and given.differ_where_they_stay(column)]
     return FittedStep(
         method,
         (part,),
@@ -424,10 +456,7 @@ def _fit_records(
         {column.name: fitted.untouched[place] for place, column in enumerate(columns)},
         fitted.facts,
         counts_equal=counts_equal,
-        as_they_are={
-            column.name: given.with_missing(column.prepared).own + np.int32(column.attribute.counts.size)
-            for column in unmatched
-        },
+        as_they_are={column.name: given.as_they_are(column) for column in apart},
     )
 
 
@@ -437,11 +466,10 @@ def _fit_elsewhere(
     if given.scatter is None:
         raise InternalError("Nothing is scattered here.")
     names = tuple(one.name for one in prepared)
-    maps = [given.learnt[one.name].places_in(one.column.values) for one in prepared]
-    bins = given.scatter(method, names, tuple(one.attribute for one in prepared), maps)
-    masker = bins.masker(drawn_key(given.seed.stream("fit", number)), f"becomes-{number}")
     columns = tuple(given.out_column(one, one.attribute) for one in prepared)
-    part = RowPart(columns, masker, np.uint64(0))
+    bins = given.scatter(method, columns)
+    masker = bins.masker(drawn_key(given.seed.stream("fit", number)), f"becomes-{number}")
+    part = RowPart(columns, masker, Key(bytes(32)))
     untouched = dict(zip(names, bins.untouched, strict=True))
     return FittedStep(method, (), part, {}, untouched, {}, counts_equal=False, as_they_are={})
 
@@ -462,7 +490,18 @@ def _fit_rows(number: int, method: RowMethod, prepared: Sequence[PreparedColumn]
     for one, attribute in zip(prepared, masker.attributes, strict=True):
         if isinstance(attribute, NumericAttribute):
             plain = given.out_column(one, one.attribute)
-            columns.append(NumberColumn(one, attribute, plain.own, plain.palette, plain.in_palette, numeric=attribute))
+            columns.append(
+                NumberColumn(
+                    one,
+                    attribute,
+                    plain.own,
+                    plain.palette,
+                    plain.in_palette,
+                    staying=plain.staying,
+                    recoded=plain.recoded,
+                    numeric=attribute,
+                )
+            )
         else:
             columns.append(given.out_column(one, attribute))
     part = RowPart(tuple(columns), masker, given.seed.key("apply", number))

@@ -177,15 +177,23 @@ def centres_of(
         extended, codes = attribute.codes_of(attribute.settle(means) if attribute.settle is not None else means)
         return extended, _for_groups(codes, some)
     if distances is None:
-        return attribute, kernels.most_frequent(sets.offsets, sets.values, sets.counts)
+        return _spelt(attribute, kernels.most_frequent(sets.offsets, sets.values, sets.counts), some)
     if not from_taxonomy or not isinstance(attribute, NominalAttribute | MeanAttribute):
-        return attribute, kernels.least_of_own(sets.offsets, sets.values, sets.counts, distances, False)
+        return _spelt(attribute, kernels.least_of_own(sets.offsets, sets.values, sets.counts, distances, False), some)
     candidates = candidates_of(attribute)
     best, _ = candidates.best_of(sets, distances)
     if candidates.concepts is None or not isinstance(attribute, NominalAttribute):
         return attribute, best
     named, codes = attribute.codes_of([candidates.concepts[place] for place in best[some].tolist()])
     return named, _for_groups(codes, some)
+
+
+def _spelt(attribute: Attribute, codes: Codes, some: NDArray[np.bool_]) -> tuple[Attribute, Codes]:
+    """Values that are centres, as their concepts are written in a release; those without a concept as they are."""
+    if not isinstance(attribute, NominalAttribute):
+        return attribute, codes
+    named, spelt = attribute.codes_of([attribute.concepts[code] for code in codes[some].tolist()])
+    return named, _for_groups(spelt, some)
 
 
 def _for_groups(codes: Codes, some: NDArray[np.bool_]) -> Codes:

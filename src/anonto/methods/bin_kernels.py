@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from anonto.rng_kernels import mixed, philox
+from anonto.chacha import Source, Words, drawn_below, next_block, words_of_items
+from anonto.rng_kernels import mixed
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -17,8 +18,6 @@ LongWords = NDArray[np.uint64]
 Shorts = NDArray[np.uint16]
 Whole = int | np.integer[Any]
 
-_LOW = np.uint64(0xFFFFFFFF)
-_32 = np.uint64(32)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 STEPS = 1e12
@@ -155,22 +154,18 @@ def first_rows(members: Ints, n_records: Whole) -> Longs:
 
 
 @njit(cache=True, nogil=True)
-def _shuffle_by_key(order: Ints, identity: np.uint64, key: np.uint64) -> None:
-    """Put 0, 1, … into an order that a key and an identity give (Fisher and Yates, by 64 random bits a step)."""
+def _shuffle_by_words(order: Ints, words: Source, at: Whole) -> Whole:
+    """Put 0, 1, … into a random order (Fisher and Yates) by the blocks that follow ``at``; returns the last of them."""
+    x = words[3]
     for i in range(order.size):
         order[i] = i
-    high, low, next_high, next_low = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
     for draw in range(order.size - 1):
-        if draw % 2 == 0:
-            high, low, next_high, next_low = philox(
-                identity & _LOW, identity >> _32, np.uint64(draw // 2), np.uint64(0), key
-            )
-        else:
-            high, low = next_high, next_low
+        if draw % 8 == 0:
+            at = next_block(words, at)
         i = order.size - 1 - draw
-        n_left = np.uint64(i + 1)
-        j = np.int64((high * n_left + ((low * n_left) >> _32)) >> _32)
+        j = drawn_below(x, at, draw % 8, i + 1)
         order[i], order[j] = order[j], order[i]
+    return at
 
 
 @njit(cache=True, nogil=True)
@@ -180,7 +175,7 @@ def exchange_in_cells(
     first: Whole,
     last: Whole,
     identities_of: LongWords,
-    key: np.uint64,
+    key: Words,
     cycle: bool,
     taken: Ints | Shorts,
     alone: Ints,
@@ -194,10 +189,12 @@ def exchange_in_cells(
     for one in range(first, last):
         largest = max(largest, offsets[one + 1] - offsets[one])
     room = np.empty(largest, np.int32)
+    words = words_of_items(key, identities_of[first:last], np.diff(offsets[first : last + 1]) - 1)
+    at: Whole = -1
     for one in range(first, last):
         start, end = offsets[one], offsets[one + 1] - offsets[one]
         order = room[:end]
-        _shuffle_by_key(order, identities_of[one], key)
+        at = _shuffle_by_words(order, words, at)
         if end % 2 == 1:
             end -= 1
             if cycle and end >= 2:

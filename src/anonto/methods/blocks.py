@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from anonto.arithmetic import dot
 from anonto.errors import NotCloseError, NotCloseInBlocksError, OneBinWarning
 from anonto.methods.flows import Flows
 from anonto.methods.kernels import guides
@@ -230,7 +231,7 @@ def _line(attribute: Attribute) -> _Line:
     else:
         places = np.arange(attribute.counts.size, dtype=np.float64)
     weights = attribute.counts / max(int(attribute.counts.sum()), 1)
-    return _Line(places, float(weights @ (places - weights @ places) ** 2), depths)
+    return _Line(places, dot(weights, (places - dot(weights, places)) ** 2), depths)
 
 
 def _way_down(attribute: NominalAttribute, concept: str) -> tuple[int, ...]:
@@ -260,8 +261,8 @@ def _halves(records: Records, lines: Sequence[_Line], part: Longs, least_rows: i
         if codes[0] < 0 or line.spread == 0.0:
             continue
         places = line.places[codes]
-        mean = float(counts @ places) / n
-        candidates.append((-float(counts @ (places - mean) ** 2) / n / line.spread, column, places))
+        mean = dot(counts, places) / n
+        candidates.append((-dot(counts, (places - mean) ** 2) / n / line.spread, column, places))
     for _, column, places in sorted(candidates, key=lambda one: one[:2]):
         at = _cut(places, counts, lines[column].depths, least_rows)
         if at is not None:
@@ -399,5 +400,5 @@ def _squares(records: Records, fitted: RecordFlows) -> float:
         there = moves.targets >= 0
         attribute = (fitted.attributes or records.attributes)[column]
         moved = attribute.pair_distances(moves.sources[there], moves.targets[there])
-        total += float(moves.amounts[there] @ moved**2)
+        total += dot(moves.amounts[there], moved**2)
     return total

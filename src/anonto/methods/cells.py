@@ -18,6 +18,7 @@ from anonto.methods.bins import Bins
 from anonto.methods.blocks import all_facts
 from anonto.methods.dealt_flows import DealtFlows, DealtRecordFlows
 from anonto.methods.flows import Dealt
+from anonto.rng import Key
 from anonto.threads import in_threads
 
 if TYPE_CHECKING:
@@ -60,13 +61,13 @@ class Grid:
         return found
 
 
-def drawn_key(rng: np.random.Generator) -> np.uint64:
+def drawn_key(rng: np.random.Generator) -> Key:
     """The key of a step, from its generator."""
-    return rng.integers(0, 1 << 64, dtype=np.uint64)
+    return Key(rng.bytes(32))
 
 
 def exchanged_in_cells(
-    records: Records, numbers: Longs, n_numbers: int, grid: Grid, odd: Odd, key: np.uint64
+    records: Records, numbers: Longs, n_numbers: int, grid: Grid, odd: Odd, key: Key
 ) -> DealtRecordFlows:
     """Random pairs of rows of each cell exchange their records.
 
@@ -89,10 +90,11 @@ def exchanged_in_cells(
     n_bins = offsets.size - 1
     alone = np.full(n_bins, -1, dtype=np.int32)
     identities = grid.identities(records.codes, members[offsets[:-1]])
+    words = key.words
 
     def exchange(part: slice) -> None:
         bin_kernels.exchange_in_cells(
-            members, offsets, part.start, part.stop, identities, key, odd == "cycle3", taken, alone
+            members, offsets, part.start, part.stop, identities, words, odd == "cycle3", taken, alone
         )
 
     in_threads(exchange, _of_about_equal_work(offsets))

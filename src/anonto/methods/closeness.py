@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.arithmetic import dot
 from anonto.errors import NotCloseError
 from anonto.methods import microaggregation_kernels as kernels
 from anonto.methods.aggregation import DIGITS, value_sets
@@ -69,7 +70,7 @@ class Confidential:
         own = np.zeros(self.shares.size)
         own[values] = counts / counts.sum()
         if self.distances is not None:
-            at_least = float(self.shares @ self.distances[values].min(axis=0))
+            at_least = dot(self.shares, self.distances[values].min(axis=0))
             if at_least > t + TOLERANCE:
                 return at_least
         return earth_movers_distance(own, self.shares, self.distances)
@@ -90,7 +91,7 @@ class _Line:
         if not extent:
             return 0.0
         places = self.rank[values]
-        order = np.argsort(places)
+        order = np.argsort(places, kind="stable")
         area = distance_on_a_line(places[order], counts[order], self.numbers, self.below, self.areas)
         return max(float(area) / extent, 0.0)
 

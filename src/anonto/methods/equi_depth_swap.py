@@ -3,8 +3,9 @@
 One column of numbers or ranks is sorted and cut into consecutive bins of k; the last has up to 2k − 1. Otherwise (MEDS)
 the two records that are farthest apart are looked for, one bin is made of the first with the k − 1 nearest to it, one
 of the second with the k − 1 nearest of the rest, and so on while 2k records are left; what remains is one bin, of
-1 … 2k − 1 records. In every bin random pairs exchange all columns of the step together; of an odd number one record
-stays or, with ``odd = "cycle3"``, the last three pass theirs on in a circle.
+1 … 2k − 1 records. Records that lack the same cells have bins of their own, smaller than k where they are fewer. In
+every bin random pairs exchange all columns of the step together; of an odd number one record stays or, with
+``odd = "cycle3"``, the last three pass theirs on in a circle.
 
 The squared distance of two records is the sum over the columns: the squared difference of numbers or ranks, the squared
 semantic distance of concepts, 0 or 1 for texts without an ontology. With ``standardise`` each column is divided by its
@@ -31,11 +32,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from anonto.errors import OneBinWarning, ParameterError
+from anonto.arithmetic import dot, matrix_product
+from anonto.errors import OneBinWarning, ParameterError, SmallBinsWarning
 from anonto.methods import depth_kernels
 from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, joined, require_odd, strata
 from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
-from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
 from anonto.methods.parameters import require_block_rows, require_k
 from anonto.table.attributes import NumericAttribute, TextAttribute
 
@@ -86,7 +88,7 @@ class EquiDepthSwap:
 
     def require_strata(self, records: Records) -> None:
         """Refuse patterns of missing cells that too few records have, as `fit` does."""
-        strata(records, min(self.k, 2))
+        _strata(records, self.k)
 
     def reach(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
@@ -96,17 +98,30 @@ class EquiDepthSwap:
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
-        return MEASURED_ONLY
+        return MEASURED_WHOLE_ROWS
 
 
 def equi_depth_bins(records: Records, k: int, *, standardise: bool = True) -> Bins:
     """Bins of k records, one stratum of missing cells after the other."""
-    parts = strata(records, min(k, 2))
-    if len(parts) == 1 and 2 <= (n_rows := int(records.counts[parts[0]].sum())) <= k:
-        warnings.warn(OneBinWarning(k, n_rows), stacklevel=4)
+    parts = _strata(records, k)
     weights = _weights(records.attributes, standardise=standardise)
     at_most = min(k, max(records.n_rows, 1))
     return joined([_bins_of_stratum(records, part, at_most, weights) for part in parts])
+
+
+def _strata(records: Records, k: int) -> list[Longs]:
+    """The records of each pattern of missing cells, with a warning of those that are too few for a bin of k.
+
+    A single record could exchange with nobody and is refused. Two can, and nothing is promised that would need k.
+    """
+    parts = strata(records, min(k, 2))
+    rows = [int(records.counts[part].sum()) for part in parts]
+    if len(parts) == 1 and 2 <= rows[0] <= k:
+        warnings.warn(OneBinWarning(k, rows[0]), stacklevel=5)
+    small = [n for n in rows if n < k]
+    if len(parts) > 1 and small:
+        warnings.warn(SmallBinsWarning(len(small), len(parts), sum(small), k), stacklevel=5)
+    return parts
 
 
 def _bins_of_stratum(records: Records, part: Longs, k: int, weights: Floats) -> Bins:
@@ -157,10 +172,10 @@ def _variance(attribute: Attribute) -> float:
     shares = attribute.counts / max(attribute.counts.sum(), 1)
     if isinstance(attribute, NumericAttribute):
         numbers = _unit(attribute.numbers) if shares.size else shares
-        return float(shares @ (numbers - shares @ numbers) ** 2)
+        return dot(shares, (numbers - dot(shares, numbers)) ** 2)
     if isinstance(attribute, TextAttribute):
-        return float(1.0 - shares @ shares) / 2
-    return float(shares @ attribute.distances() ** 2 @ shares) / 2
+        return (1.0 - dot(shares, shares)) / 2
+    return dot(matrix_product(attribute.distances() ** 2, shares), shares) / 2
 
 
 def _space(attributes: Sequence[Attribute], codes: NDArray[np.int32], weights: Floats) -> depth_kernels.Space:

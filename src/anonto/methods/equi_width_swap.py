@@ -29,7 +29,7 @@ from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
 from anonto.methods.bins import Bins, Odd, require_odd, strata
 from anonto.methods.cells import Grid, drawn_key, exchanged_in_cells
-from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
 from anonto.methods.parameters import require_one_given
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.table.records import Records, distinct_rows
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from anonto.methods.dealt_flows import DealtRecordFlows
     from anonto.methods.reach import Partition
     from anonto.methods.record_flows import RecordFlows
+    from anonto.rng import Key
     from anonto.table.attributes import Attribute
 
     Floats = NDArray[np.float64]
@@ -89,7 +90,7 @@ class EquiWidthSwap:
         """Where the values of the columns are, which the columns alone tell."""
         return Grid.of(places_of(records, width=self.width, bins=self.bins))
 
-    def exchanged(self, records: Records, grid: Grid, key: np.uint64) -> DealtRecordFlows:
+    def exchanged(self, records: Records, grid: Grid, key: Key) -> DealtRecordFlows:
         """Exchange the records of whole bins, in the order of their codes."""
         return exchanged_in_cells(records, *bin_numbers(records, grid.columns), grid, self.odd, key)
 
@@ -99,7 +100,7 @@ class EquiWidthSwap:
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""
-        return MEASURED_ONLY
+        return MEASURED_WHOLE_ROWS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +118,7 @@ def exchanged_rows(
     names: tuple[str, ...],
     attributes: tuple[Attribute, ...],
     grid: Grid,
-    key: np.uint64,
+    key: Key,
     columns: Sequence[Codes],
 ) -> ExchangedRows:
     """Exchange rows of whole bins, of which those of a bin are in the order of the table.

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from anonto.errors import ParameterError, listed
+from anonto.errors import ParameterError
 from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.grouping import joint_space, mdav, refined
 from anonto.methods.grouping.permute_kernels import permute_inside
-from anonto.methods.guarantee import Guarantee, Setting
+from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promised
 from anonto.methods.parameters import require_block_rows, require_choice, require_k
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import record_flows
@@ -36,12 +36,13 @@ if TYPE_CHECKING:
 
 KIND = "probabilistic k-anonymity"
 CONDITIONS = (
-    "the rows leave in random order; the seed stays secret; there is one release of these records, and the counts of "
-    "the evidence are not part of it; the intruder may know these columns of all persons, the method, k and the "
-    "groups, but nothing of the other columns of any person, nor which of their values go with which of these inside a "
-    "group. It limits the linking of a row to a person, not what is learnt where all persons of a group have the same "
-    "value in another column"
+    "each person has one record; the rows leave in random order; the seed stays secret; there is one release of these "
+    "records, and the counts of the evidence are not part of it; the intruder may know these columns of all persons, "
+    "the method, k and the groups, but nothing of the other columns of any person, nor which of their values go with "
+    "which of these inside a group. It limits the linking of a row to a person, not what is learnt where all persons "
+    "of a group have the same value in another column"
 )
+TOGETHER = f"Nor does it limit what rows tell: the columns move together, so {WHOLE_ROWS}"
 MOVES = ("apart", "together")
 
 
@@ -110,15 +111,6 @@ class GroupSwap:
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """Linking with probability 1/k at most, where the step has all columns that an intruder may know."""
-        reason = self._why_not_proved(setting)
-        if not reason:
-            return Guarantee(kind=KIND, k=self.k, proved=True, conditions=CONDITIONS)
-        return Guarantee(kind=KIND, k=self.k, proved=False, conditions=f"{reason}. It would hold if {CONDITIONS}")
-
-    def _why_not_proved(self, setting: Setting) -> str:
-        if self.k == 1:
-            return "with k = 1 nothing needs to move"
-        if setting.guessable_seed:
-            return "the seed can be guessed"
-        names = listed([repr(name) for name in setting.left_out])
-        return f"the step leaves out {names}, by which a person could be recognised too" if names else ""
+        broken = ["with k = 1 nothing needs to move"] if self.k == 1 else []
+        conditions = CONDITIONS if self.move == "apart" else f"{CONDITIONS}. {TOGETHER}"
+        return promised(setting, KIND, conditions, k=self.k, broken=broken)

@@ -30,7 +30,7 @@ Reference: Bailie, Gong, Meng, Harvard Data Science Review (2025), on swapping u
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from anonto.errors import ParameterError
@@ -38,7 +38,7 @@ from anonto.methods import bin_kernels
 from anonto.methods.bins import record_flows_of_rows, with_copies_together
 from anonto.methods.equi_depth_swap import equi_depth_bins
 from anonto.methods.equi_width_swap import checked_width, equi_width_bins, with_fewer_copies
-from anonto.methods.guarantee import Guarantee, Setting
+from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promised
 from anonto.methods.parameters import require_k, require_one_given
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ INVARIANTS = (
     "the bins are given: which record is in which bin, which cells are missing, and the values that each bin holds are "
     "invariants, known to everyone and not protected; neighbours are tables in which two records of one bin have "
     "exchanged their values of this step, and the ε of several steps add up; the seed is secret, there is one release, "
-    "and the counts of the evidence are not part of it"
+    "and the counts of the evidence are not part of it; the rows may leave in any order, and other columns may be "
+    f"known. It does not limit what rows tell: {WHOLE_ROWS}"
 )
 NOTHING_MOVES = (
     "no bin holds two different records, so nothing was moved and the released columns are the original ones"
@@ -108,13 +109,11 @@ class InvariantSwap:
     def guarantee(self, setting: Setting) -> Guarantee:
         """ε with what it is conditional on."""
         if "largest_mixed_bin" not in setting.facts:
-            return Guarantee(kind=KIND, proved=False, conditions=f"{NOT_YET}; {INVARIANTS}")
+            return promised(setting, KIND, INVARIANTS, broken=[NOT_YET])
         largest = int(setting.facts["largest_mixed_bin"])
-        conditions = INVARIANTS if largest else f"{NOTHING_MOVES}; {INVARIANTS}"
-        reason = setting.why_not_proved()
-        if reason:
-            return Guarantee(kind=KIND, proved=False, conditions=f"{reason}; otherwise {conditions}")
-        return Guarantee(kind=KIND, epsilon=epsilon_of(float(self.rate), largest), proved=True, conditions=conditions)
+        conditions = INVARIANTS if largest else f"{INVARIANTS}; {NOTHING_MOVES}"
+        found = promised(setting, KIND, conditions, epsilon=epsilon_of(float(self.rate), largest))
+        return found if found.proved else replace(found, epsilon=None)
 
 
 def epsilon_of(rate: float, largest_bin: int) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from anonto.rng_kernels import Permutations, feistel, feistel_of_stretch, key_of_group
+from anonto.rng_kernels import SHUFFLED_UP_TO, Permutations, feistel, permute_stretch
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -56,7 +56,7 @@ def stretches_per_place(n_targets: int, size: int) -> float:
 def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: Permutations) -> Ints:
     """Give each record of a chunk its target; positions are counted on while the chunk is walked."""
     sizes, offsets, targets, ends, starts = flows
-    key, _, widths, heights, table_offsets, table = permutations
+    _, widths, heights, begins, table = permutations
     out = np.empty(codes.size, np.int32)
     for i in range(codes.size):
         value = codes[i]
@@ -65,10 +65,10 @@ def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: 
             continue
         position = positions[value]
         positions[value] = position + 1
-        if table_offsets[value] >= 0:
-            place = np.int64(table[table_offsets[value] + position])
+        if sizes[value] <= SHUFFLED_UP_TO:
+            place = np.int64(table[begins[value] + position])
         else:
-            place = feistel(key_of_group(key, value), sizes[value], widths[value], heights[value], position)
+            place = feistel(table, begins[value], sizes[value], widths[value], heights[value], position)
         first, last = offsets[value], offsets[value + 1]
         target = first + starts[first + np.int64(place * stretches_per_place(last - first, sizes[value]))]
         while place >= ends[target]:
@@ -86,7 +86,6 @@ def deal(
     The places of a value belong to its targets in order; each position is sent to its place.
     """
     sizes, offsets, targets, ends, _ = flows
-    key, _, widths, heights, table_offsets, table = permutations
     places = np.empty(PLACES_AT_ONCE, np.int64)
     by_place = np.empty(max(1, sizes[first:last].max()), dealt.dtype)
     for value in range(first, last):
@@ -95,15 +94,9 @@ def deal(
         for flow in range(offsets[value], offsets[value + 1]):
             by_place[place : ends[flow]] = targets[flow]
             place = ends[flow]
-        if table_offsets[value] >= 0:
-            start = table_offsets[value]
-            for position in range(own.size):
-                own[position] = by_place[table[start + position]]
-            continue
-        own_key = key_of_group(key, value)
         for start in range(0, own.size, PLACES_AT_ONCE):
             part = places[: min(PLACES_AT_ONCE, own.size - start)]
-            feistel_of_stretch(own_key, sizes[value], widths[value], heights[value], start, False, part)
+            permute_stretch(permutations, value, start, part)
             for each in range(part.size):
                 own[start + each] = by_place[part[each]]
 
@@ -195,7 +188,7 @@ def hypergeometric(good: int, bad: int, n_drawn: int, generator: np.random.Gener
     if least == most:
         return least
     likeliest = min(max(int((n_drawn + 1.0) * (good + 1.0) / (good + bad + 2.0)), least), most)
-    density = np.exp(
+    density = math.exp(
         _log_choices(good, likeliest) + _log_choices(bad, n_drawn - likeliest) - _log_choices(good + bad, n_drawn)
     )
     left_over = generator.random() - density

@@ -75,7 +75,6 @@ def noise_classes(
     ranks: Numbers,
     places: Ints,
     nearest: bool,
-    released: Ints,
     candidate_of: Ints,
     classes: Ints,
     low: Floats,
@@ -92,8 +91,7 @@ def noise_classes(
         ranks: References × candidates (and values): the order of their distances to the reference.
         places: For each value its column in ``ranks``.
         nearest: Whether the noise is rounded to the nearest concept and not up.
-        released: For each released value its code among the values of the column and what is behind them; −1 for none.
-        candidate_of: For each released value the candidate that is spelt so; −1 for none.
+        candidate_of: For each released value the candidate, or the value that is none, that is spelt so; −1 for none.
         classes: Receives targets × released values: the class of each; −1 for what cannot come out.
         low: Receives where stretches begin.
         high: Receives where they end.
@@ -114,12 +112,12 @@ def noise_classes(
         number_of[:] = -1
         n_classes = 0
         weights[t] = 0.0
-        for y in range(released.size):
+        for y in range(candidate_of.size):
             classes[t, y] = -1
             candidate = candidate_of[y]
-            if released[y] == value:
+            if candidate == places[value]:
                 k = 3 * n_levels
-            elif candidate >= 0 and candidate != places[value]:
+            elif 0 <= candidate < class_of.size:
                 k = class_of[candidate]
             else:
                 continue

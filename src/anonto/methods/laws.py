@@ -24,7 +24,7 @@ from anonto.methods import law_kernels
 from anonto.methods.noise import NoiseMasker
 from anonto.methods.taxonomy_exponential import ExponentialMasker
 from anonto.table.attributes import NominalAttribute, NumericAttribute
-from anonto.table.new_cells import grain, spelt_further
+from anonto.table.new_cells import grain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,17 +92,15 @@ class ConceptNoise:
     replacements: Replacements
     nearest: bool
     laplace: bool
-    released: Codes
-    """For each released value its code among those the column can have; −1 for none."""
     candidates: Codes
-    """For each the candidate that is spelt so; −1 for none."""
+    """For each released value the candidate, or the value that is none, that is spelt so; −1 for none."""
 
     def stretched(self, values: Codes, references: Codes, scales: Floats) -> Stretched:
         """See `NoiseLaw`."""
         known = self.replacements
         n_levels = int(np.diff(known.levels.offsets).max(initial=1))
-        shape = (values.size, min(3 * n_levels + 1, self.released.size), 2)
-        classes = np.empty((values.size, self.released.size), dtype=np.int32)
+        shape = (values.size, min(3 * n_levels + 1, self.candidates.size), 2)
+        classes = np.empty((values.size, self.candidates.size), dtype=np.int32)
         low, high, weights = (np.zeros(shape) for _ in range(3))
         law_kernels.noise_classes(
             values,
@@ -112,7 +110,6 @@ class ConceptNoise:
             known.ranks,
             known.places,
             self.nearest,
-            self.released,
             self.candidates,
             classes,
             low,
@@ -261,7 +258,7 @@ def _noise_law(
     if column.replacements is not None:
         codes = _codes_of(column.replacements.released, prepared, released)
         found = _found(codes, column.replacements.released_codes)
-        return ConceptNoise(column.replacements, masker.nearest, laplace, codes, found)
+        return ConceptNoise(column.replacements, masker.nearest, laplace, found)
     numbers = column.attribute.numbers if isinstance(column.attribute, NumericAttribute) else np.empty(0)
     is_ordinal = prepared.description.kind == "ordinal"
     ends = (0.0, len(prepared.description.order) - 1.0) if is_ordinal else (-math.inf, math.inf)
@@ -271,7 +268,7 @@ def _noise_law(
 def _codes_of(attribute: NominalAttribute, prepared: PreparedColumn, texts: Sequence[str] | Floats) -> Codes:
     """The codes of released texts in a column with candidates behind its own values; −1 for what it cannot have."""
     own = prepared.column.values
-    code_of = {text: code for code, text in reversed(list(enumerate((*own, *spelt_further(attribute, own)))))}
+    code_of = {text: code for code, text in reversed(list(enumerate((*own, *attribute.further_texts))))}
     return np.array([code_of.get(str(text), -1) for text in texts], dtype=np.int32)
 
 

@@ -18,7 +18,8 @@ records of a group have the same values, so that nobody can be told from k − 1
 - **t-closeness.** With ``t`` and ``confidential``, groups are merged until in each the distribution of that column,
   which is released as it is, is no farther than t from that of the table.
 - **Missing cells** stay in their rows: records that lack the same cells are grouped among themselves, and fewer than k
-  of them are refused.
+  of them are refused. Where the plan keeps different codes of missing cells apart, they may tell the records of a group
+  from each other: whether k records are equal is counted on the cells as they are written.
 
 References: Domingo-Ferrer, Sánchez, Rufian-Torrell, Anonymization of nominal data based on semantic marginality,
 Information Sciences 242 (2013); Domingo-Ferrer, Torra, Data Mining and Knowledge Discovery 11 (2005), algorithm 5.1.
@@ -33,12 +34,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from anonto.errors import ParameterError, SmallStrataError, TooFewForGroupsError, listed
+from anonto.arithmetic import dot
+from anonto.errors import ParameterError, SmallStrataError, TooFewForGroupsError
 from anonto.methods.aggregation import centres_of, drawn_around, value_sets
 from anonto.methods.blocks import fit_in_blocks, is_cut
 from anonto.methods.closeness import Confidential, close_groups
 from anonto.methods.grouping import Groups, mdav, refined
-from anonto.methods.guarantee import Guarantee, Setting
+from anonto.methods.guarantee import Guarantee, Setting, promised
 from anonto.methods.parameters import require_block_rows, require_choice, require_k
 from anonto.methods.recentring import recentred
 from anonto.methods.record_flows import record_flows
@@ -64,8 +66,10 @@ if TYPE_CHECKING:
 
 KIND = "k-anonymity"
 CONDITIONS = (
-    "an intruder knows a person by the columns of this step only, and missing cells look alike. It limits the linking "
-    "of a row to a person, and not what is learnt where all persons of a group have the same value of another column"
+    "each person has one record, and an intruder knows a person by the columns of this step only; the rows leave in "
+    "random order, and the seed, which tells it, stays secret; there is one release of these records. It limits the "
+    "linking of a row to a person, and not what is learnt where all persons of a group have the same value of another "
+    "column"
 )
 
 
@@ -206,21 +210,15 @@ class Microaggregate:
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """k-anonymity, where all records of a group are equal in all columns that an intruder may know."""
-        reasons = []
+        broken = []
         if self.aggregate == "synthetic":
-            reasons.append("the records of a group are not equal: their cells are drawn one by one")
-        if setting.left_out:
-            names = listed([repr(name) for name in setting.left_out])
-            reasons.append(f"the step leaves out {names}, by which a person could be recognised too")
-        if setting.unmatched:
-            names = listed([repr(name) for name in setting.unmatched])
-            reasons.append(f"cells of {names} that have no concept stay as they are")
+            broken.append("the records of a group are not equal: their cells are drawn one by one")
+        explained = self.aggregate == "synthetic" or setting.unmatched
+        if not explained and setting.facts.get("real_k", self.k) < self.k:
+            broken.append("fewer than k released records are equal: their missing cells have different codes")
         if self.k == 1:
-            reasons.append("groups of one record are no groups")
-        if not reasons:
-            return Guarantee(kind=KIND, k=self.k, proved=True, conditions=CONDITIONS)
-        conditions = f"{'; '.join(reasons)}. It would hold if not, and if {CONDITIONS}"
-        return Guarantee(kind=KIND, k=self.k, proved=False, conditions=conditions)
+            broken.append("groups of one record are no groups")
+        return promised(setting, KIND, CONDITIONS, k=self.k, broken=broken)
 
 
 def _strata(codes: Codes, counts: Longs, k: int) -> list[Longs]:
@@ -247,4 +245,4 @@ def _squared_error(attribute: Attribute, before: Codes, after: Codes) -> float:
         moved = attribute.numbers[moves.sources] - attribute.numbers[moves.targets]
     else:
         moved = attribute.pair_distances(moves.sources, moves.targets)
-    return float(moves.amounts @ moved**2)
+    return dot(moves.amounts, moved**2)

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from anonto.arithmetic import dot
 from anonto.errors import NeedsOneOntologyError, ParameterError
 from anonto.methods import noise_kernels
 from anonto.methods.parameters import require_choice
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.rng import Key
     from anonto.table.attributes import Attribute
     from anonto.table.records import Records
 
@@ -170,12 +172,12 @@ def variance(attribute: Attribute, mean: str | None, scale: Scale) -> float:
         n = int(attribute.counts.sum())
         if n < 2:
             return 0.0
-        centred = attribute.numbers - float(attribute.counts @ attribute.numbers) / n
-        return float(attribute.counts @ centred**2) / (n - 1)
+        centred = attribute.numbers - dot(attribute.counts, attribute.numbers) / n
+        return dot(attribute.counts, centred**2) / (n - 1)
     if not isinstance(attribute, NominalAttribute) or mean is None:
         return 0.0
     if scale == "semantic":
-        return float(attribute.shares @ attribute.distances_to(mean) ** 2)
+        return dot(attribute.shares, attribute.distances_to(mean) ** 2)
     return spread(attribute).variance().root("distance variance")
 
 
@@ -322,7 +324,7 @@ class Replacements:
     released: NominalAttribute
     """The column with all candidates behind its own values."""
     released_codes: Codes
-    """For each candidate its code in ``released``."""
+    """For each candidate, and behind them for values that are none, the code in ``released``."""
     levels: DistanceLevels
     directed: noise_kernels.Directed
     """The levels by direction from the first reference."""
@@ -385,10 +387,10 @@ def replacements(
         references: What noise may be directed from or to.
         known: Replacements of the same candidates for some of these values and references, which come first here.
     """
-    released, released_codes = attribute.codes_of(candidates)
     place_of = {concept: place for place, concept in enumerate(candidates)}
     for concept in attribute.concepts:
         place_of.setdefault(concept, len(place_of))
+    released, released_codes = attribute.codes_of(list(place_of))
     everything, codes = released.codes_of([*place_of, *references])
     columns, rows = codes[: len(place_of)], codes[len(place_of) :]
     places = np.array([place_of[concept] for concept in attribute.concepts], dtype=np.int32)
@@ -502,7 +504,7 @@ class NoiseMasker:
         """Whether rows with the same pair of values are worked on together, so that many at once cost less."""
         return any(column.replacements is not None and column.partner is not None for column in self.columns)
 
-    def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | Floats]:
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
         """Mask some rows: see `RowMasker`."""
         words = [row_words(key, rows, f"noise of {column.name}") for column in self.columns]
         standard = np.empty((len(words), rows.size))

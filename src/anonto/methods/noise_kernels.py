@@ -215,7 +215,7 @@ def replace_by_first(
         directed: The levels of each value by direction.
         members: Values × candidates, by level.
         places: For each value its number as a candidate.
-        released: For each candidate the code that it is released as; a value that becomes itself keeps its own.
+        released: For each of these, a value that is no candidate included, the code that it is released as.
         nearest: Take the candidate closest to the wanted distance, the value itself included, and not the first one
             that is at least as far.
         out: Receives the codes that are released.
@@ -225,7 +225,7 @@ def replace_by_first(
     for i in range(codes.size):
         value, size = np.int64(codes[i]), abs(noise[i])
         fate[i] = 0
-        out[i] = codes[i]
+        out[i] = released[places[value]] if value >= 0 else -1
         if value < 0 or size == 0.0:
             continue
         number = 2 * value + (noise[i] > 0.0)
@@ -244,8 +244,7 @@ def replace_by_first(
             level -= 1
         start = stretches[level, 0]
         candidate = members[value, start + _below(words[i], 0, stretches[level, 1] - start)]
-        if candidate != places[value]:
-            out[i] = released[candidate]
+        out[i] = released[candidate]
 
 
 @njit(cache=True, nogil=True)
@@ -342,7 +341,7 @@ def replace_by_pair(
                 break
             lower -= 1
         fate[i] = 0
-        out[i] = codes[i]
+        out[i] = released[places[value]]
         any_side = upper == end and lower < begin
         if any_side:
             fate[i] |= CONFLICT
@@ -371,8 +370,7 @@ def replace_by_pair(
                     n_listed += _is_on(side, np.int64(ranks[reference, members[value, m]]), own_rank)
                 listed[level, side, 2] = n_listed - listed[level, side, 1]
             candidate = np.int64(lists[listed[level, side, 1] + _below(words[i], TRIES, listed[level, side, 2])])
-        if candidate != places[value]:
-            out[i] = released[candidate]
+        out[i] = released[candidate]
 
 
 @njit(cache=True, nogil=True)

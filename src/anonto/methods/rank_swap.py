@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from anonto.arithmetic import matrix_product
 from anonto.errors import ParameterError
 from anonto.methods import rank_kernels as kernels
 from anonto.methods.flows import Flows, counted_pairs, flows_of_exchanges
@@ -319,7 +320,7 @@ class _Surroundings:
         means = np.zeros(self._counts.size)
         for part in slices(0, values.size, self._rows):
             distances = self._tables(values[part], values)
-            means[values[part]] = distances @ shares
+            means[values[part]] = matrix_product(distances, shares)
             if not self.near.is_full:
                 self._find_near(values[part], values, distances)
             if not self.far.is_full:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from anonto.arithmetic import matrix_product
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
@@ -106,7 +107,7 @@ def mean_distances(column: Attribute) -> Floats:
         return _mean_differences(column.numbers, shares)
     means = np.empty(shares.size)
     for part in slices(0, shares.size, rows_at_once(shares.size)):
-        means[part] = column.distances_from(np.arange(part.start, part.stop)) @ shares
+        means[part] = matrix_product(column.distances_from(np.arange(part.start, part.stop)), shares)
     return means
 
 

@@ -16,6 +16,7 @@ from anonto.methods.aggregation import candidates_of, means_of, value_sets
 from anonto.methods.grouping import Groups
 from anonto.methods.grouping.refine_kernels import near_groups
 from anonto.methods.grouping.tree import tree_of
+from anonto.stats.ties import DECIMALS
 from anonto.table.attributes import MeanAttribute, NominalAttribute
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def recentred(space: Space, columns: Sequence[ScaledColumn], codes: Codes, group
             tree = tree_of(space.of(representatives))
             near = near_groups(tree.space, tree.values, tree.nodes, wanted)
         members, sizes = groups.padded(2 * k - 1), groups.sizes
-        if not kernels.move_to_centres(centres, members, sizes, near, k, 1e-9):
+        if not kernels.move_to_centres(centres, members, sizes, near, k, 10.0**-DECIMALS):
             break
         groups = Groups.from_padded(members, sizes)
     return groups

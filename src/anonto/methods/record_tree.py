@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.arithmetic import matrix_product
 from anonto.methods import record_tree_kernels as kernels
 from anonto.table.attributes import NumericAttribute, TextAttribute
 from anonto.threads import slices
@@ -84,9 +85,9 @@ class RecordSpace:
         Records that lack the same columns are taken together, so the sum over all rows is one over values.
         """
         codes, weights, patterns = self.points.codes, self.metric.weights, self._patterns
-        common = (patterns * weights) @ patterns.T
+        common = matrix_product(patterns * weights, patterns.T)
         rows_of_pattern = np.bincount(self._pattern_of, weights=self._counts)
-        sums = ((common == 0) @ rows_of_pattern)[self._pattern_of].astype(np.longdouble)
+        sums = matrix_product(common == 0, rows_of_pattern)[self._pattern_of].astype(np.longdouble)
         for j, column in enumerate(self._columns):
             has = np.flatnonzero(codes[:, j] >= 0)
             values, pattern = codes[has, j], self._pattern_of[has]
@@ -210,7 +211,7 @@ class _Hierarchy:
                 distances = rows if self.levels is None else self.levels.distances[rows]
             else:
                 distances = self._attribute.distances_from(np.arange(part.start, part.stop))
-            out[part] = distances @ weights
+            out[part] = matrix_product(distances, weights)
         return out
 
     def _written(self, values: Longs) -> NDArray[Any] | None:

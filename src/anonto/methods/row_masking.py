@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.rng import Key
     from anonto.table.attributes import Attribute
 
     Codes = NDArray[np.int32]
@@ -33,7 +34,7 @@ class RowMasker(Protocol):
         """The columns, with all values that may be released behind their own."""
         ...
 
-    def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | Floats]:
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
         """Mask some rows.
 
         Args:

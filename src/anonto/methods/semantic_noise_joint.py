@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from anonto.arithmetic import dot, symmetric_root
 from anonto.errors import DifferentTaxonomiesError
 from anonto.methods import noise_kernels
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
@@ -149,8 +150,7 @@ def matched(together: Floats, comparable: Flags) -> Flags:
 
 def root_of(together: Floats) -> Floats:
     """The symmetric root of correlations, without negative eigenvalues and with the variances that they change."""
-    values, vectors = np.linalg.eigh(together)
-    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    root = symmetric_root(together)
     return np.asarray(root / np.sqrt((root**2).sum(axis=1))[:, None])
 
 
@@ -220,14 +220,14 @@ def _of_concepts_and_numbers(
     a, x, shares = a[order], numbers[b][order], counts[order] / n
     spread = Spread.of(distances, _margin(a, shares, distances.shape[0]), n)
     row_means = mean_differences(x, shares)
-    mean = float(shares @ row_means)
-    square = 2.0 * float(shares @ (x - float(shares @ x)) ** 2)
+    mean = dot(shares, row_means)
+    square = 2.0 * dot(shares, (x - dot(shares, x)) ** 2)
     product = noise_kernels.mean_product_with_numbers(distances, a, x, shares)
-    of_rows = float(shares @ (spread.row_means[a] * row_means))
+    of_rows = dot(shares, spread.row_means[a] * row_means)
     return _correlation(
         Squared.of_means(product, spread.mean * mean, of_rows, n),
         spread.variance(),
-        Squared.of_means(square, mean**2, float(shares @ row_means**2), n),
+        Squared.of_means(square, mean**2, dot(shares, row_means**2), n),
     )
 
 
@@ -244,9 +244,9 @@ def mean_differences(numbers: Floats, shares: Floats) -> Floats:
 
 def _of_numbers(x: Floats, y: Floats, counts: NDArray[np.int64]) -> float:
     shares = counts / counts.sum()
-    x, y = x - float(shares @ x), y - float(shares @ y)
-    scale = math.sqrt(float(shares @ x**2) * float(shares @ y**2))
-    return float(np.clip(float(shares @ (x * y)) / scale, -1.0, 1.0)) if scale else 0.0
+    x, y = x - dot(shares, x), y - dot(shares, y)
+    scale = math.sqrt(dot(shares, x**2) * dot(shares, y**2))
+    return float(np.clip(dot(shares, x * y) / scale, -1.0, 1.0)) if scale else 0.0
 
 
 def _correlation(covariance: Squared, of_a: Squared, of_b: Squared) -> float:

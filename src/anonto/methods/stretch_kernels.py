@@ -6,10 +6,7 @@ import numpy as np
 from numba import njit
 
 from anonto.methods.kernels import FlowArrays, Ints, Longs, stretches_per_place
-from anonto.rng_kernels import Permutations, feistel, feistel_of_stretch, key_of_group
-
-FEW = 8
-"""So few records of a value are sent to their places one by one."""
+from anonto.rng_kernels import Permutations, permute_stretch
 
 
 @njit(cache=True, nogil=True)
@@ -36,7 +33,7 @@ def apply_by_value(codes: Ints, before: Longs, flows: FlowArrays, permutations: 
                 out[row] = targets[first]
             continue
         places = room[: own.size]
-        send(permutations, value, before[value], places)
+        permute_stretch(permutations, value, before[value], places)
         per_place = stretches_per_place(last - first, sizes[value])
         for i in range(own.size):
             target = first + guides[first + np.int64(places[i] * per_place)]
@@ -62,20 +59,3 @@ def rows_by_value(codes: Ints, n_values: int) -> tuple[Ints, Longs]:
             rows[filled[codes[i]]] = i
             filled[codes[i]] += 1
     return rows, begins
-
-
-@njit(cache=True, nogil=True)
-def send(permutations: Permutations, group: int, first: int, places: Longs) -> None:
-    """Where the permutation of a group sends the positions from ``first`` on."""
-    key, sizes, widths, heights, table_offsets, table = permutations
-    if table_offsets[group] >= 0:
-        start = table_offsets[group] + first
-        for i in range(places.size):
-            places[i] = table[start + i]
-    elif places.size < FEW:
-        own_key = key_of_group(key, group)
-        for i in range(places.size):
-            places[i] = feistel(own_key, sizes[group], widths[group], heights[group], np.int64(first + i))
-    else:
-        own_key = key_of_group(key, group)
-        feistel_of_stretch(own_key, sizes[group], widths[group], heights[group], first, False, places)

@@ -12,10 +12,12 @@ are hard to tell apart, values far apart are not. That needs the triangle inequa
 does not keep it on this taxonomy.
 
 - What is released never depends on the data of others: the concepts are those of the declared domain, so the root
-  ``"lcs"`` and information content from the data are refused, and every concept has one spelling.
+  ``"lcs"`` and information content from the data are refused, and the plan says how concepts are spelt.
 - Missing cells, and cells without a concept, stay as they are: that they are so is not protected.
 - ε adds up over the columns of a record, and over releases of the same record.
 - Levels are drawn by exact cumulated probabilities, the small ones first, with numbers of 128 bits.
+- ε is at most 100: below that the least probability is far above the 2⁻¹²⁸ that draws resolve, so that the factor
+  holds up to a relative error of 10⁻¹⁰ in domains of a million concepts.
 - In a domain of more than 16,384 concepts Δ is not searched for and taken as 1, which it never exceeds.
 
 References: McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007; Chatzikokolakis, Andrés, Bordenabe,
@@ -24,19 +26,18 @@ Palamidessi, Broadening the scope of differential privacy using metrics, PETS 20
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from anonto.arithmetic import exponentials
 from anonto.errors import DependsOnDataError, NotAMetricError, ParameterError
 from anonto.methods import noise_kernels
-from anonto.methods.guarantee import Guarantee, Setting
+from anonto.methods.guarantee import Guarantee, Setting, promised
 from anonto.methods.noise import DistanceLevels, bytes_of_levels, distance_levels, require_concepts
 from anonto.rng import row_words
 from anonto.table.attributes import NominalAttribute
-from anonto.table.new_cells import spelt_further
 from anonto.taxonomy.distance import USE_CONTENT
 from anonto.taxonomy.matrix import distance_matrix
 from anonto.threads import slices
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.rng import Key
     from anonto.table.attributes import Attribute
     from anonto.table.records import Records
 
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 
 METRICS = ("ancestor", "jaccard", "equality")
 """Measures that keep the triangle inequality on every taxonomy; the others keep it on trees."""
+LARGEST_EPSILON = 100.0
+"""Probabilities of e^(−ε/2) must stay far above the last of the 128 bits that levels are drawn with."""
 LARGEST_SEARCHED = 1 << 14
 """In domains with more concepts the largest distance is not searched for."""
 ROWS_AT_ONCE = 512
@@ -74,8 +78,8 @@ class TaxonomyExponential:
 
     def __post_init__(self) -> None:
         epsilon: object = self.epsilon
-        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon < math.inf:
-            raise ParameterError("epsilon", "a finite number above 0", epsilon)
+        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= LARGEST_EPSILON:
+            raise ParameterError("epsilon", f"a number above 0 and at most {LARGEST_EPSILON:g}", epsilon)
         if not isinstance(self.metric, bool):
             raise ParameterError("metric", "true or false", self.metric)
 
@@ -113,15 +117,13 @@ class TaxonomyExponential:
             else "any two values give each concept of the domain with probabilities that differ by a factor of at most "
             "e^ε"
         )
-        guessed = "the seed can be guessed. It would hold if not: " if setting.guessable_seed else ""
-        left_out = f"; quasi-identifiers outside the step ({', '.join(setting.left_out)}) are not protected by it"
-        return Guarantee(
-            kind="metric privacy" if self.metric else "local ε-differential privacy",
+        return promised(
+            setting,
+            "metric privacy" if self.metric else "local ε-differential privacy",
+            f"for each value alone: {factor}; ε adds up over the columns of a record and over releases of it; the "
+            "domains are declared and not chosen by the data, and the seed stays secret; that a cell is missing, or "
+            "that a record is dropped for a text without a concept, is not protected; the rows may leave in any order",
             epsilon=float(self.epsilon),
-            proved=not setting.guessable_seed,
-            conditions=f"{guessed}for each value alone: {factor}; ε adds up over the columns of a record and over "
-            "releases of it; the domains are declared and not chosen by the data, and the seed stays secret; that a "
-            f"cell is missing or has no concept is not protected{left_out if setting.left_out else ''}",
         )
 
 
@@ -186,7 +188,7 @@ class DrawnColumn:
     draws: Draws | None
     """None for a column of no records."""
 
-    def drawn(self, codes: Codes, rows: Longs, key: np.uint64) -> Codes:
+    def drawn(self, codes: Codes, rows: Longs, key: Key) -> Codes:
         """The released codes of some cells."""
         out = np.full(codes.size, -1, dtype=np.int32)
         if self.draws is None:
@@ -211,7 +213,7 @@ class ExponentialMasker:
         """The columns with the concepts of their domains behind their own values."""
         return tuple(column.attribute if column.draws is None else column.draws.released for column in self.columns)
 
-    def apply(self, columns: Sequence[Codes], rows: Longs, key: np.uint64) -> list[Codes | Floats]:
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
         """Mask some rows: see `RowMasker`."""
         return [column.drawn(codes, rows, key) for column, codes in zip(self.columns, columns, strict=True)]
 
@@ -236,40 +238,13 @@ class ExponentialMasker:
 
 
 def _draws(attribute: NominalAttribute, sensitivity: float, epsilon: float) -> Draws:
-    released, released_codes = _in_one_spelling(attribute)
-    everything, candidates = released.codes_of(attribute.domain.ids)
-    levels = distance_levels(everything, np.arange(attribute.counts.size, dtype=np.int32), candidates)
+    released, released_codes = attribute.codes_of(attribute.domain.ids)
+    levels = distance_levels(released, np.arange(attribute.counts.size, dtype=np.int32), released_codes)
     cumulated = np.zeros(levels.distances.size)
     rate = epsilon / (2.0 * sensitivity) if sensitivity else 0.0
     for value in range(attribute.counts.size):
         own = slice(int(levels.offsets[value]), int(levels.offsets[value + 1]) - 1)
         sizes = levels.bounds[own, 3] - levels.bounds[own, 0]
-        farther = np.cumsum((sizes * np.exp(-rate * levels.distances[own]))[::-1])[::-1]
+        farther = np.cumsum((sizes * exponentials(-rate * levels.distances[own]))[::-1])[::-1]
         cumulated[own] = farther / farther[0]
     return Draws(released, released_codes, levels, cumulated)
-
-
-def _in_one_spelling(attribute: NominalAttribute) -> tuple[NominalAttribute, Codes]:
-    """The column with concepts of its domain behind its own values, and the codes of all concepts of the domain.
-
-    A value has the code of its concept only if it is spelt as the column usually spells one. Were some concepts
-    released in the spelling of their records, that would show which concepts the records have.
-    """
-    n_own, own = attribute.counts.size, attribute.column.values
-    twice = replace(
-        attribute,
-        concepts=(*attribute.concepts, *attribute.concepts),
-        counts=np.concatenate([attribute.counts, np.zeros(n_own, dtype=np.int64)]),
-    )
-    usual = spelt_further(twice, own)
-    code_of = {
-        concept: code for code, concept in reversed(list(enumerate(attribute.concepts))) if own[code] == usual[code]
-    }
-    further = [concept for concept in attribute.domain.ids if concept not in code_of]
-    code_of.update({concept: n_own + place for place, concept in enumerate(further)})
-    released = replace(
-        attribute,
-        concepts=(*attribute.concepts, *further),
-        counts=np.concatenate([attribute.counts, np.zeros(len(further), dtype=np.int64)]),
-    )
-    return released, np.array([code_of[concept] for concept in attribute.domain.ids], dtype=np.int32)

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.arithmetic import matrix_product
 from anonto.errors import TooFewForGroupsError
 from anonto.methods import microaggregation_kernels as kernels
 from anonto.methods.grouping import Groups, mdav
 from anonto.methods.grouping.tree import tree_of
+from anonto.stats.ties import DECIMALS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,13 +64,13 @@ def middle_of(space: Space, counts: Longs) -> tuple[Floats, Ints]:
     Of equally good values the one of the first record.
     """
     arrays = space.arrays
-    point = counts @ arrays.numbers / counts.sum()
+    point = matrix_product(arrays.numbers.T, counts) / counts.sum()
     values = np.empty(arrays.widths.size, dtype=np.int32)
     for column, (start, width) in enumerate(zip(arrays.starts.tolist(), arrays.widths.tolist(), strict=True)):
         codes = arrays.codes[:, column]
         occurring = np.bincount(codes, weights=counts, minlength=width)
         table = arrays.tables[start : start + width**2].reshape(width, width) if start >= 0 else None
-        sums = np.round(-occurring if table is None else table @ occurring, 9)
+        sums = np.round(-occurring if table is None else matrix_product(table, occurring), DECIMALS)
         values[column] = codes[np.argmin(sums[codes])]
     return point, values
 

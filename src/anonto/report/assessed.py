@@ -7,17 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anonto.report.attacks import attack_row, is_linkage
-from anonto.report.counts import NOT_SHOWN, SMALLEST_SHOWN, shown, shown_parts
-from anonto.report.editions import (
-    PUBLISHED,
-    edition_of,
-    number_shown,
-    parameters_shown,
-    rounded,
-    size_shown,
-    words_for,
-)
+from anonto.report.attacks import attack_row, is_shown
+from anonto.report.counts import NOT_SHOWN
+from anonto.report.editions import PUBLISHED, edition_of, parameters_shown, percent, words_for
+from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed
 from anonto.report.limits import limits
 from anonto.report.map_points import OWN, UNMASKED, map_points
 from anonto.report.pictures import MOVED_BINS, class_bin, moved_bin
@@ -30,13 +23,14 @@ from anonto.report.words import (
     no_levels_sentence,
     released_warnings,
 )
-from anonto.risk.findings import against_k, count_linkages
+from anonto.risk.findings import against_k, count_linkages, counts_as_risk
 from anonto.utility.score import AtRandom, utility_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from anonto.report.editions import Edition
+    from anonto.report.gate import Measured
     from anonto.risk.rate import Risk
 
 FORMAT = "anonto-report/1"
@@ -52,6 +46,7 @@ INSIDE = (
 )
 """Losses of a column that may tell single values: in the internal edition alone."""
 OF_THE_TABLE = ("mean_rmse", "pmse", "pmse_at_random", "pmse_ratio", "prediction")
+PUBLISHED_OF_THE_TABLE = ("pmse_ratio", "prediction")
 COARSE_BINS = 4
 """Bins of the distances moved in the public edition."""
 TELL_THE_WIDTH = ("equi-width-swap", "invariant-swap")
@@ -86,6 +81,11 @@ class AssessmentLike(Protocol):
         """What else was counted."""
         ...
 
+    @property
+    def second_masking(self) -> Callable[[], AssessmentLike] | None:
+        """What is found of a second masking with another seed; None where there can be none."""
+        ...
+
 
 def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any = None) -> dict[str, Any]:
     """Everything that the report of an assessed release says.
@@ -96,6 +96,8 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
         sweep: Other plans for the map of risk and utility.
     """
     chosen = edition_of(edition)
+    measured, found = _measured(found) if chosen == "public" else (ON_THE_RELEASE, found)
+    gate = _gate(chosen, measured, found)
     facts, plan = found.facts, found.plan.to_dict()
     released = [{"name": name, "role": plan["columns"].get(name, {}).get("role")} for name in facts["released_as_is"]]
     masked = [name for step in plan["steps"] for name in step["columns"]]
@@ -104,49 +106,115 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
         "edition": chosen,
         "checked": facts["made_anew"],
         "table": {
-            "records": facts["records"],
-            "dropped_records": facts["dropped_records"] if chosen == "internal" else shown(facts["dropped_records"]),
-            "columns": len(masked) + len(released) + len(facts["dropped_columns"]),
+            "records": gate.known(facts["records"]),
+            "dropped_records": gate.about(()).count(facts["dropped_records"]) if _drops(plan) else gate.known(0),
+            "columns": gate.known(len(masked) + len(released) + len(facts["dropped_columns"])),
             "masked": masked,
             "dropped_columns": list(facts["dropped_columns"]),
             "released_as_is": released,
+            "not_attacked": list(facts["not_attacked"]),
         },
         "warnings": released_warnings(released),
-        "steps": [_step(number, step, facts, chosen) for number, step in enumerate(plan["steps"])],
-        "columns": [_column(name, step, found, chosen) for step in plan["steps"] for name in step["columns"]],
-        "attacks": [{**attack_row(one, chosen), **_against_k(one, found, chosen)} for one in found.risk],
-        "pairs": [_pair(one, chosen) for one in found.utility["pairs"]],
-        "whole_table": _whole_table(found, chosen),
-        "classes": _classes(facts["pictures"]["classes"], facts["records"], chosen),
+        "steps": [_step(number, step, facts, gate) for number, step in enumerate(plan["steps"])],
+        "columns": [_column(name, step, found, gate) for step in plan["steps"] for name in step["columns"]],
+        "attacks": [_attack(one, found, gate) for one in found.risk if is_shown(one, gate)],
+        "pairs": [one for pair in found.utility["pairs"] if (one := _pair(pair, found, gate)) is not None],
+        "whole_table": _whole_table(found, gate),
+        "classes": _classes(facts["pictures"]["classes"], facts["records"], gate),
     }
+    data["measured"] = {**measured, "kept_back": _kept_back(found.risk, gate)}
     data["findings"] = list(found.findings) if chosen == "internal" else public_findings(data["attacks"])
-    data["map"] = map_points(sweep, _own_point(found), _unmasked_point(found), facts["records"], chosen)
+    data["map"] = map_points(sweep, _own_point(found), _unmasked_point(found), chosen)
     data["verdict"] = verdict(data)
-    data["limits"] = limits(data)
-    data["provenance"] = provenance(plan, facts["pictures"]["ontologies"], chosen)
+    data["limits"] = limits(data, {one.attack for one in found.risk})
+    data["provenance"] = provenance(plan, facts["pictures"]["ontologies"], gate)
     data["plan"] = canonical(plan, chosen)
+    if chosen == "public":
+        require_passed(data)
     return data
+
+
+ON_THE_RELEASE = {"on": "release", "because": "Every figure was measured on the release itself."}
+ON_A_SECOND_MASKING = {
+    "on": "second masking",
+    "because": "Every figure about risk and use was measured on a second masking of the same table, with the same plan "
+    "and another secret seed; it is about the columns of one step or the quasi-identifiers alone, and rounded to a "
+    f"step of at least {PERSONS_A_STEP} persons. None tells how chance made the release itself, which may have come "
+    "out a little better or worse.",
+}
+NOTHING_MEASURED = "Figures about risk and use are not published: "
+OF_FEW = {"on": "nothing", "because": f"{NOTHING_MEASURED}the release has fewer than {FEWEST_PERSONS} records."}
+UNCHECKED = {
+    "on": "nothing",
+    "because": f"{NOTHING_MEASURED}they would come from a second masking with the same plan, and without the private "
+    "record nobody has checked that this plan made the release.",
+}
+FROM_COUNTS = {
+    "on": "nothing",
+    "because": f"{NOTHING_MEASURED}they would come from a second masking, and none is made of a table that was "
+    "attacked from counts on a cluster.",
+}
+
+
+def _measured(found: AssessmentLike) -> tuple[dict[str, str], AssessmentLike]:
+    """On what the figures of the public edition were measured, and what was found there.
+
+    What was found of the release itself is given back only where nothing of it can pass the gate.
+    """
+    if found.facts["records"] < FEWEST_PERSONS:
+        return OF_FEW, found
+    if found.second_masking is None:
+        return FROM_COUNTS if found.facts["made_anew"] else UNCHECKED, found
+    return ON_A_SECOND_MASKING, found.second_masking()
+
+
+def _gate(edition: Edition, measured: Mapping[str, str], found: AssessmentLike) -> Gate:
+    """The gate of an edition, with what intruders are assumed to know."""
+    plan, guarantees = found.plan, found.facts["guarantees"]
+    return Gate(
+        edition,
+        has_measured=measured["on"] != "nothing",
+        steps=[
+            (step.columns, told["proved"], step.also_needs) for step, told in zip(plan.steps, guarantees, strict=True)
+        ],
+        quasi=[name for name in {**plan.columns, **dict.fromkeys(plan.masked)} if _is_quasi_identifier(plan, name)],
+    )
+
+
+def _is_quasi_identifier(plan: Any, name: str) -> bool:
+    return bool(plan.description(name).role == "quasi-identifier")
+
+
+def _kept_back(risk: Sequence[Risk], gate: Gate) -> list[dict[str, Any]]:
+    """The attacks that an edition does not show, each once."""
+    hidden = dict.fromkeys((one.attack, one.columns) for one in risk if not is_shown(one, gate))
+    return [{"attack": attack, "columns": list(columns)} for attack, columns in hidden]
+
+
+def _drops(plan: Mapping[str, Any]) -> bool:
+    """Whether a plan drops records."""
+    return any("drop" in (one.get("missing"), one.get("unmatched")) for one in plan["columns"].values())
 
 
 # ------------------------------------------------------------------------------------------------ what was done
 
 
-def _step(number: int, step: Mapping[str, Any], facts: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
+def _step(number: int, step: Mapping[str, Any], facts: Mapping[str, Any], gate: Gate) -> dict[str, Any]:
     method = step["method"]
     parameters = {name: value for name, value in step.items() if name not in {"method", "columns"}}
-    open_to_all = parameters_shown(method, parameters, edition)
-    guarantee = facts["guarantees"][number]
+    open_to_all = parameters_shown(method, parameters, gate.edition)
+    guarantee = gate.promise(facts["guarantees"][number], open_to_all)
     unchanged = facts["pictures"]["unchanged_records"][number]
     return {
         "method": method,
         "columns": list(step["columns"]),
-        "parameters": open_to_all,
+        "parameters": gate.parameters(open_to_all),
         "kept_back": [name for name in parameters if name not in open_to_all],
-        "what": method_sentence(method, words_for(method, parameters, edition)),
-        "guarantee": dict(guarantee),
+        "what": method_sentence(method, words_for(method, parameters, gate.edition)),
+        "guarantee": guarantee,
         "promise": guarantee_sentence(guarantee, attacked=True),
         "promise_below": True,
-        "unchanged_records": _whole(unchanged, facts["records"]) if edition == "internal" else None,
+        "unchanged_records": _whole(unchanged, facts["records"]) if gate.is_internal else None,
     }
 
 
@@ -155,136 +223,146 @@ def _whole(count: int, total: int) -> dict[str, Any]:
     return {"count": count, "share": f"{count / total:.1%}" if total else "–"}
 
 
-def _column(name: str, step: Mapping[str, Any], found: AssessmentLike, edition: Edition) -> dict[str, Any]:
+def _column(name: str, step: Mapping[str, Any], found: AssessmentLike, gate: Gate) -> dict[str, Any]:
     records, picture = found.facts["records"], found.facts["pictures"]["columns"][name]
     losses = found.utility["columns"][name]
     description = found.plan.description(name)
-    levels = picture["levels"]
     n_values = records - picture["missing"]["before"]
-    few = _is_few(picture, edition)
-    if edition == "public":
-        levels = [_published_levels(one, n_values, same=picture["same_frequencies"]) for one in levels]
+    figures, hidden = gate.about([name]), _hardly_varies(name, found, gate)
     column: dict[str, Any] = {
         "name": name,
         "kind": description.kind,
         "role": description.role,
         "method": step["method"],
-        "changed": _changed(picture["changed"], n_values, edition),
-        "missing": picture["missing"] if edition == "internal" else _shown_missing(picture["missing"]),
-        "same_frequencies": picture["same_frequencies"],
+        "changed": _changed(picture["changed"], n_values, figures),
+        "missing": {when: figures.count(count) for when, count in picture["missing"].items()},
+        "same_frequencies": picture["same_frequencies"] if figures.shows(n_values) else None,
         "how_to_read": distance_sentence(description.kind, has_ontology=bool(picture["levels"])),
-        "moved": None if few else _moved(picture, step["method"], edition),
-        "ontologies": levels,
+        "moved": None if hidden else _moved(picture, step["method"], figures),
+        "ontologies": [
+            _levels(name, one, n_values, gate, same=picture["same_frequencies"]) for one in picture["levels"]
+        ],
         "statement": "" if picture["levels"] else no_levels_sentence(description.kind, step["method"]),
     }
-    column |= {key: None if few else number_shown(losses[key], edition) for key in MEASURES if key in losses}
-    if edition == "internal":
+    rounding = {"rmse": figures.root, "hellinger": figures.root, "il1s": figures.ratio}
+    column |= {
+        key: None if hidden else rounding.get(key, figures.share)(losses[key], n_values)
+        for key in MEASURES
+        if key in losses
+    }
+    if gate.is_internal:
         column["losses"] = {key: losses[key] for key in INSIDE if key in losses}
     return column
 
 
-def _is_few(picture: Mapping[str, Any], edition: Edition) -> bool:
-    """Whether so few cells of a column moved that how far they moved would tell how many."""
-    return edition == "public" and 0 < sum(picture["moved"]) < SMALLEST_SHOWN
+def _hardly_varies(name: str, found: AssessmentLike, gate: Gate) -> bool:
+    """Whether so few cells of a column differ from its most frequent value that public figures would be about them."""
+    return not gate.is_internal and found.facts["pictures"]["varied"][name] < PERSONS_A_STEP
 
 
-def _changed(changed: int, n_values: int, edition: Edition) -> dict[str, Any]:
+def _changed(changed: int, n_values: int, figures: Measured) -> dict[str, Any]:
     """How many cells that had a value are others; in public about which share, for counts stay inside."""
-    if edition == "internal":
+    if figures.is_internal:
         return _whole(changed, n_values)
-    is_open = n_values and shown_parts([changed, n_values - changed], n_values)[0] == changed
-    return {"count": NOT_SHOWN, "share": f"about {round(100 * changed / n_values)} %" if is_open else NOT_SHOWN}
+    share = figures.share(changed / n_values if n_values else 0.0, n_values)
+    return {"count": NOT_SHOWN, "share": NOT_SHOWN if share is None else f"about {percent(share)}"}
 
 
-def _shown_missing(missing: Mapping[str, int]) -> dict[str, int | str]:
-    return {when: shown(count) for when, count in missing.items()}
-
-
-def _moved(picture: Mapping[str, Any], method: str, edition: Edition) -> dict[str, Any] | None:
+def _moved(picture: Mapping[str, Any], method: str, figures: Measured) -> dict[str, Any] | None:
     """How many cells with a value moved how far."""
-    if edition == "internal":
+    if figures.is_internal:
         bins = [{"distance": moved_bin(place), "cells": count} for place, count in enumerate(picture["moved"])]
         return {"median": picture["median_moved"], "bins": bins}
-    if method in TELL_THE_WIDTH:
+    at_once, total = MOVED_BINS // COARSE_BINS, sum(picture["moved"])
+    if method in TELL_THE_WIDTH or figures.step(total) is None:
         return None
-    at_once = MOVED_BINS // COARSE_BINS
     counts = [sum(picture["moved"][start : start + at_once]) for start in range(0, MOVED_BINS, at_once)]
-    total = sum(counts)
-    parts = [_in_percent(part, total, digits=0) for part in shown_parts(counts, total)]
-    bins = [{"distance": moved_bin(place, COARSE_BINS), "cells": part} for place, part in enumerate(parts)]
-    return {"median": round(picture["median_moved"], 1), "bins": bins}
-
-
-def _published_levels(ontology: Mapping[str, Any], n_values: int, *, same: bool) -> dict[str, Any]:
-    """The upper level alone, in per cent, without rows that are single values; no rows where the release differs."""
-    upper = ontology["levels"][0]
-    rows = [
-        {**row, **{when: _in_percent(row[when], n_values) for when in ("before", "after")}}
-        for row in upper["rows"]
-        if same and not row["is_value"]
+    bins = [
+        {"distance": moved_bin(place, COARSE_BINS), "cells": figures.per_cent(count, total)}
+        for place, count in enumerate(counts)
     ]
-    few = 0 < upper["change"] * n_values < SMALLEST_SHOWN
-    level = {**upper, "rows": rows, "further": None, "change": None if few else rounded(upper["change"])}
+    return {"median": figures.share(round(picture["median_moved"], 1), total), "bins": bins}
+
+
+def _levels(name: str, ontology: Mapping[str, Any], n_values: int, gate: Gate, *, same: bool) -> dict[str, Any]:
+    """The levels of an ontology; in public the upper one alone, without rows that are single values or not the same."""
+    if gate.is_internal:
+        return dict(ontology)
+    upper, figures = ontology["levels"][0], gate.about([name])
+    rows = [
+        {**row, **{when: figures.per_cent(row[when], n_values) for when in ("before", "after")}}
+        for row in upper["rows"]
+        if figures.shows(n_values) and same and not row["is_value"]
+    ]
+    change = figures.share(upper["change"], n_values)
+    level = {**upper, "depth": gate.known(upper["depth"]), "rows": rows, "further": None, "change": change}
     return {"ontology": ontology["ontology"], "levels": [level]}
-
-
-def _in_percent(count: int | str, total: int, digits: int = 1) -> float | str:
-    if isinstance(count, str):
-        return NOT_SHOWN
-    return round(100 * count / total, digits) if total else 0.0
 
 
 # ------------------------------------------------------------------------------------------------ what it is worth
 
 
-def _against_k(one: Risk, found: AssessmentLike, edition: Edition) -> dict[str, Any]:
+def _attack(one: Risk, found: AssessmentLike, gate: Gate) -> dict[str, Any]:
+    """An attack, whether it knows declared quasi-identifiers alone, and where it is beside 1/k."""
+    declared = found.plan.are_declared(one.columns)
+    return {**attack_row(one, gate), "declared": declared, **_against_k(one, found, gate)}
+
+
+def _against_k(one: Risk, found: AssessmentLike, gate: Gate) -> dict[str, Any]:
     """Whether a linkage is above 1/k, below it, or cannot be told from it; 1/k if k may be shown; if it is proved."""
-    beside = against_k(found.plan.steps, one, found.facts["records"], count_linkages(found.risk))
+    beside = against_k(
+        found.plan.steps, one, found.facts["records"], count_linkages(found.risk), found.facts["settings"]
+    )
     if beside is None:
         return {"beyond_k": None, "one_in_k": None, "k_proved": None, "draws": None}
-    is_shown = edition == "internal" or "k" in PUBLISHED.get(beside.step.method.name, ())
+    is_shown = gate.is_internal or "k" in PUBLISHED.get(beside.step.method.name, ())
     return {
         "beyond_k": beside.beyond,
-        "one_in_k": 1 / beside.k if is_shown else None,
+        "one_in_k": gate.known(1 / beside.k) if is_shown else None,
         "k_proved": beside.proved,
-        "draws": beside.draws if beside.proved and beside.beyond == "above" else None,
+        "draws": gate.about(one.columns).odds(beside.draws) if beside.proved and beside.beyond == "above" else None,
     }
 
 
-def _pair(pair: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
-    both = {which: number_shown(pair["distance_correlation"][which], edition) for which in ("original", "masked")}
+def _pair(pair: Mapping[str, Any], found: AssessmentLike, gate: Gate) -> dict[str, Any] | None:
+    """A pair of columns; None where its figures are hidden."""
+    figures, n = gate.about(pair["columns"]), pair["n"]
+    if not figures.shows(n) or any(_hardly_varies(name, found, gate) for name in pair["columns"]):
+        return None
+    before, after = (pair["distance_correlation"][which] for which in ("original", "masked"))
     told: dict[str, Any] = {
         "columns": list(pair["columns"]),
-        "distance_correlation": both,
-        "change": both["masked"] - both["original"]
-        if edition == "internal"
-        else rounded(both["masked"] - both["original"]),
-        "n": size_shown(pair["n"], edition),
+        "distance_correlation": {"original": figures.share(before, n), "masked": figures.share(after, n)},
+        "change": figures.share(after - before, n),
+        "n": figures.size(n),
     }
-    if edition == "internal":
+    if gate.is_internal:
         told |= {key: pair[key] for key in ("pearson", "cramers_v", "cross_table_bias") if key in pair}
     return told
 
 
-def _whole_table(found: AssessmentLike, edition: Edition) -> dict[str, Any]:
-    table, columns = found.utility["table"], found.facts["pictures"]["columns"].values()
-    hidden = ("mean_rmse",) if any(_is_few(one, edition) for one in columns) else ()
+def _whole_table(found: AssessmentLike, gate: Gate) -> dict[str, Any]:
+    table, n = found.utility["table"], found.facts["records"]
+    if gate.is_internal:
+        return {key: table[key] for key in OF_THE_TABLE if key in table}
+    figures = gate.about(found.facts["pictures"]["varied"])
+    if not figures.shows(n):
+        return {}
 
-    def plain(value: Any) -> Any:
-        if isinstance(value, float):
-            return number_shown(value, edition)
-        return {key: plain(one) for key, one in value.items()} if isinstance(value, dict) else value
+    def rounded(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: rounded(one) for key, one in value.items()}
+        return figures.ratio(value, n) if isinstance(value, float) else value
 
-    return {key: plain(table[key]) for key in OF_THE_TABLE if key in table and key not in hidden}
+    return {key: rounded(table[key]) for key in PUBLISHED_OF_THE_TABLE if key in table}
 
 
-def _classes(classes: Mapping[str, Any] | None, records: int, edition: Edition) -> dict[str, Any] | None:
-    """Records in classes of each size; in public as shares, without small ones."""
-    if classes is None:
+def _classes(classes: Mapping[str, Any] | None, records: int, gate: Gate) -> dict[str, Any] | None:
+    """Records in classes of each size; in public as shares."""
+    if classes is None or not gate.about(classes["columns"]).shows(records):
         return None
-    parts: list[Sequence[Any]] = [classes[when] for when in ("before", "after")]
-    if edition == "public":
-        parts = [[_in_percent(one, records) for one in shown_parts(each, records)] for each in parts]
+    figures = gate.about(classes["columns"])
+    parts = [[figures.per_cent(count, records) for count in classes[when]] for when in ("before", "after")]
     bins = [
         {"size": class_bin(place), "before": one, "after": other}
         for place, (one, other) in enumerate(zip(*parts, strict=True))
@@ -293,10 +371,10 @@ def _classes(classes: Mapping[str, Any] | None, records: int, edition: Edition) 
 
 
 def _own_point(found: AssessmentLike) -> dict[str, Any] | None:
-    linkages = [one for one in found.risk if is_linkage(one.attack)]
-    if not linkages or not found.facts["pictures"]["columns"]:
+    reached = [one for one in found.risk if counts_as_risk(one)]
+    if not reached or not found.facts["pictures"]["columns"]:
         return None
-    worst = max(linkages, key=lambda one: one.rate)
+    worst = max(reached, key=lambda one: one.rate)
     at_random = AtRandom(**found.facts["pictures"]["at_random"])
     return {
         "label": OWN,
@@ -306,14 +384,12 @@ def _own_point(found: AssessmentLike) -> dict[str, Any] | None:
         "on_front": True,
         "risk_low": worst.low,
         "risk_high": worst.high,
-        "n": worst.n,
     }
 
 
 def _unmasked_point(found: AssessmentLike) -> dict[str, Any] | None:
     """The table as it was: whose record is whose is known as far as records differ."""
-    classes = found.facts["pictures"]["classes"]
-    if classes is None or not found.facts["records"]:
+    if not found.facts["distinct_records"] or not found.facts["records"]:
         return None
-    risk = classes["distinct_before"] / found.facts["records"]
+    risk = found.facts["distinct_records"] / found.facts["records"]
     return {"label": UNMASKED, "method": "none", "risk": risk, "utility": 1.0, "on_front": True}

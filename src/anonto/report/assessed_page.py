@@ -25,13 +25,14 @@ LEADS = {
     "those who may see the original.",
     "public": "What was changed, what intruders reach, what analysts keep, and what is proved. Public edition: "
     "a parameter is shown only where the method’s proof allows an intruder to know it, or where the release itself "
-    "tells it; figures are rounded.",
+    "tells it; figures come from a second masking and are rounded.",
 }
 FOOTERS = {
     "internal": "This edition shows no cell and no seed, but numbers that an intruder could use: it must not leave the "
     "house. Counts of records with few values are hidden all the same.",
-    "public": "This edition shows no cell, no seed, no count of records below 5 and none that would tell one, and no "
-    "parameter but those that the method’s proof allows an intruder to know or that the release itself tells.",
+    "public": "This edition shows no cell, no seed and no figure of how chance made the release. A measured figure is "
+    "rounded to a step of at least 10 persons. A parameter is shown only if the method’s proof allows an intruder to "
+    "know it, or if the release itself tells it.",
 }
 SECTIONS = (
     verdict_section,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.report.attacks import is_linkage, where_near
 from anonto.report.editions import percent
 from anonto.report.map_chart import risk_utility_chart
-from anonto.report.map_points import OWN, drawn_risk
+from anonto.report.map_points import OWN
 from anonto.report.markup import chart, code_names, notes, section, table
 from anonto.report.plots import linkage_chart, shown_interval
 from anonto.report.sections import proof_mark
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 ON_CELLS = "interval-disclosure"
+ATTACKED = {"internal": "the release", "public": "a second masking with the same plan"}
 ATTACK_NOTES = (
     "<strong>Rate</strong>: the share of persons or records for which the attack succeeds. <strong>By chance</strong>: "
     "what somebody reaches who guesses blindly; for records that are alone, the share that was alone in the original. "
@@ -38,7 +39,8 @@ def verdict_section(data: Data) -> str:
     )
     findings = "".join(f"<li>{escape(one)}</li>\n" for one in data["findings"])
     warned = f'<div class="warning" role="note">\n<h3>Findings</h3>\n<ul>\n{findings}</ul>\n</div>' if findings else ""
-    return section("verdict", "The verdict", f'<div class="summary">\n{sentences}\n</div>\n{warned}')
+    source = notes([escape(data["measured"]["because"])]) if data["edition"] == "public" else ""
+    return section("verdict", "The verdict", f'<div class="summary">\n{sentences}\n</div>\n{source}{warned}')
 
 
 # ------------------------------------------------------------------------------------------------ risk
@@ -47,9 +49,11 @@ def verdict_section(data: Data) -> str:
 def attacks_section(data: Data) -> str:
     """What intruders reach."""
     if not data["attacks"]:
-        return section("attacks", "What intruders reach", "<p>No attack was tried.</p>")
+        none = "Not published." if data["measured"]["on"] == "nothing" else "No attack was tried."
+        return section("attacks", "What intruders reach", f"<p>{none}</p>")
     intro = (
-        "<p>Each attack was carried out on the release, with the original at hand to see where it was right. "
+        f"<p>Each attack was carried out on {ATTACKED[data['edition']]}, with the original at hand to see where it was "
+        "right. "
         "<strong>0 % is safe, 100 % is disclosed.</strong></p>\n"
     )
     on_cells = [one for one in data["attacks"] if one["attack"] == ON_CELLS]
@@ -169,25 +173,18 @@ def map_section(data: Data) -> str:
     own = next((one for one in points if one["label"] == OWN), None)
     methods = [one["method"] for one in points if one["method"] != "none"] or ["none"]
     drawn = [
-        {
-            **{key: value for key, value in one.items() if one["risk"] is not None or not key.startswith("risk_")},
-            "risk": place,
-            "method": methods[0] if one["method"] == "none" else one["method"],
-            "chosen": one is own,
-        }
+        {**one, "method": methods[0] if one["method"] == "none" else one["method"], "chosen": one is own}
         for one in points
-        if (place := drawn_risk(one)) is not None
     ]
     title = "Risk and utility of this release and of others" if data["map"]["from_sweep"] else "Risk and utility"
     rows = [
         [escape(one["label"]), escape(one["method"]), escape(one["shown"]), f"{one['utility']:.2f}"]
-        for one in sorted(points, key=lambda one: drawn_risk(one) or 0.0)
+        for one in sorted(points, key=lambda one: one["risk"])
     ]
     numbers = table(f"{title}.", ["Plan", "Method", "Risk", "Utility"], rows)
     told = ""
     if own is not None:
-        told = "The ring marks this release" if drawn_risk(own) is not None else "This release is not drawn"
-        told += f": risk {own['shown']}, utility {own['utility']:.2f}. "
+        told = f"The ring marks this release: risk {own['shown']}, utility {own['utility']:.2f}. "
     more = (
         "Plans of a sweep are beside it; on the staircase are those that no other beats."
         if data["map"]["from_sweep"]
@@ -195,7 +192,8 @@ def map_section(data: Data) -> str:
     )
     intro = (
         "<p>To the left an intruder reaches little, at the top an analyst loses little. <strong>Risk</strong> is the "
-        "rate of the worst linkage. <strong>Utility</strong> is 1 less the mean of four losses: how far cells moved, "
+        "rate of the worst linkage, or of reading rows that leave whole. "
+        "<strong>Utility</strong> is 1 less the mean of four losses: how far cells moved, "
         "and how much the dependence between columns changed, each against swapping at random; how far frequencies "
         "moved; and how well a model tells the two tables apart. A loss that cannot be measured is left out.</p>\n"
     )

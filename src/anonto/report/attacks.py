@@ -6,12 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from anonto.report.counts import NOT_SHOWN
-from anonto.report.editions import percent, rate_shown, size_shown
+from anonto.report.editions import PassedFloat, percent
+from anonto.risk.row_order import NAME as ROW_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from anonto.report.editions import Edition
+    from anonto.report.gate import Gate, Measured
     from anonto.risk.rate import Risk
 
 KNOWLEDGE = {
@@ -24,7 +25,9 @@ KNOWLEDGE = {
     "uniqueness": "That a person is in the table, and unique in these columns.",
     "attribute-inference": "The original values of one person in these columns.",
     "interval-disclosure": "Which released cell of this column is whose.",
+    ROW_ORDER: "The order of the original rows.",
     "composition": "Two releases of the same table, and the original values of persons in these columns.",
+    "partial-knowledge": "The original values of one person in these few of the columns that leave.",
 }
 """What an intruder knows, in words that name no parameter."""
 WHAT = {
@@ -37,24 +40,54 @@ WHAT = {
     "uniqueness": "Counts records that were alone in the original and still are.",
     "attribute-inference": "Reads a confidential value off the nearest released records.",
     "interval-disclosure": "Looks at how near a released cell lies to the original one.",
+    ROW_ORDER: "Takes the row at the place of the person in the original.",
     "composition": "Keeps the candidates that both releases allow.",
+    "partial-knowledge": "Finds the one released row with just these cells, and reads the person’s other cells off it.",
 }
 """What an intruder does."""
-ALL_ATTACKS = tuple(WHAT)
-SAID = ("inferred", "within", "matching")
+ALL_ATTACKS = tuple(name for name in WHAT if name != ROW_ORDER)
+"""Attacks that may be tried; the order of the rows is looked at and needs no trial."""
+OF_KNOWN_COLUMNS = (
+    "distance-linkage",
+    "global-linkage",
+    "method-aware-linkage",
+    "likelihood-linkage",
+    "permutation-distance",
+    "real-k",
+    "uniqueness",
+    "interval-disclosure",
+)
+"""Attacks whose rate follows from the columns that are known of a person alone; the public edition shows no other."""
+SAID = ("inferred", "within", "matching", "whole_rows")
 """Details that are told elsewhere."""
 
 
 def is_linkage(attack: str) -> bool:
     """Whether an attack takes released records for those of persons."""
-    return attack.endswith("linkage") or attack == "composition"
+    return attack.endswith("linkage") or attack in {"composition", ROW_ORDER}
 
 
-def attack_row(one: Risk, edition: Edition) -> dict[str, Any]:
+def is_shown(one: Risk, gate: Gate) -> bool:
+    """Whether an edition shows an attack; that the rows stand in order, everybody can see who has the original."""
+    return one.attack == ROW_ORDER or _figures(one, gate).shows(one.n)
+
+
+def _figures(one: Risk, gate: Gate) -> Measured:
+    """The gate of what an attack reached."""
+    return gate.about(one.columns, alone=one.attack in OF_KNOWN_COLUMNS)
+
+
+def _rate(one: Risk, gate: Gate) -> dict[str, Any]:
+    """The rate and its interval; that of the order of rows is 1 whatever the records are."""
+    if one.attack != ROW_ORDER:
+        return _figures(one, gate).rate(one.rate, one.low, one.high, one.n)
+    ends = {name: gate.known(value) for name, value in (("rate", one.rate), ("low", one.low), ("high", one.high))}
+    return {**ends, "shown": percent(one.rate)}
+
+
+def attack_row(one: Risk, gate: Gate) -> dict[str, Any]:
     """One attack as a report shows it."""
-    success = one.details.get("success")
-    hits = None if success is None else success * one.n
-    rate = rate_shown(one.rate, one.low, one.high, one.n, edition, hits=hits)
+    figures = _figures(one, gate)
     about = one.details.get("inferred") or one.details.get("within")
     row: dict[str, Any] = {
         "attack": one.attack,
@@ -62,15 +95,16 @@ def attack_row(one: Risk, edition: Edition) -> dict[str, Any]:
         "about": str(about) if about else None,
         "matching": one.details.get("matching"),
         "what": WHAT.get(one.attack, ""),
-        "knowledge": _sentence(one.knowledge) if edition == "internal" else KNOWLEDGE.get(one.attack, NOT_SHOWN),
-        **rate,
-        "baseline": _baseline(one, edition),
-        "control": None if one.control is None else _share_shown(one.control, one.n, edition),
-        "n": size_shown(one.n, edition),
+        "knowledge": _sentence(one.knowledge) if gate.is_internal else KNOWLEDGE.get(one.attack, NOT_SHOWN),
+        **_rate(one, gate),
+        "baseline": _baseline(one, gate),
+        "control": None if one.control is None else figures.share(one.control, one.n),
+        "n": figures.size(one.n),
+        "whole_rows": bool(one.details.get("whole_rows")),
     }
-    details = _finite(dict(one.details)) if edition == "internal" else {}
+    details = _finite(dict(one.details)) if gate.is_internal else {}
     row["reading"] = _reading(row, details)
-    if edition == "internal":
+    if gate.is_internal:
         row["details"] = {name: value for name, value in details.items() if name not in SAID}
     return row
 
@@ -84,17 +118,11 @@ def _finite(value: Any) -> Any:
     return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _baseline(one: Risk, edition: Edition) -> float | None:
-    """What chance reaches; of records that stay alone the unique ones of the original stand behind it."""
-    if one.attack == "uniqueness":
-        return _share_shown(one.baseline, one.n, edition)
-    return round(one.baseline, 6) if edition == "public" else one.baseline
-
-
-def _share_shown(share: float, n: int, edition: Edition) -> float | None:
-    """A share behind which persons stand; None where they are few."""
-    shown: float | None = rate_shown(share, share, share, n, edition)["rate"]
-    return shown
+def _baseline(one: Risk, gate: Gate) -> float | None:
+    """What chance reaches; of a linkage it is one in as many as there are records, which the release tells."""
+    if is_linkage(one.attack) and one.baseline and math.isclose(1 / one.baseline, round(1 / one.baseline)):
+        return gate.known(one.baseline if gate.is_internal else round(one.baseline, 6))
+    return _figures(one, gate).share(one.baseline, one.n)
 
 
 def _sentence(text: str) -> str:
@@ -110,7 +138,9 @@ def where_near(about: str) -> str:
 
 
 def in_thousand(share: float) -> str:
-    """'96 in 1,000': a share as people count."""
+    """'96 in 1,000': a share as people count; '20 in 100' where it is rounded to whole per cent."""
+    if isinstance(share, PassedFloat) and share == round(share, 2):
+        return f"{100 * share:.0f} in 100"
     number = 1000 * (round(share, 3) if share >= 0.01 else share)
     if share and number < 0.1:
         return f"1 in {round(1 / share):,}"
@@ -172,6 +202,17 @@ def _uniqueness(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     )
 
 
+def _partial(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    whole = " Rows of the original leave whole." if row["whole_rows"] else ""
+    if not details:
+        return f"{_capital(row['shown'])} of the persons’ other cells are found and read right.{whole}"
+    return (
+        f"{_capital(percent(details['singled_out']))} of the persons are singled out: one released row has just these "
+        f"cells. Of their other cells {percent(details['read_right'])} are read off it right; the most frequent "
+        f"values would be right for {percent(details['guessed_right'])}.{whole}"
+    )
+
+
 def _inference(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     ways = []
     if "success" in details:
@@ -179,7 +220,7 @@ def _inference(row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
     if row["control"] is not None:
         ways.append(f"for {percent(row['control'])} of persons who are not in the release")
     told = f"It is read right {', and '.join(ways)}." if ways else ""
-    if row["low"] > 0:
+    if row["rate"] is not None and row["low"] > 0:
         return f"{told} A person’s own record adds {percent(row['rate'])} of what was left to learn.".strip()
     return f"{told} What a person’s own record adds cannot be told from nothing.".strip()
 
@@ -207,4 +248,5 @@ _READINGS: Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], str]] =
     "uniqueness": _uniqueness,
     "attribute-inference": _inference,
     "interval-disclosure": _interval,
+    "partial-knowledge": _partial,
 }

@@ -1,13 +1,12 @@
 """The two editions of a report, and what the public one keeps back.
 
 The internal edition is for those who may see the original. The public one goes out with the release, so an intruder
-reads it too. It says the same in fewer numbers:
+reads it too. It differs in three ways:
 
 - a parameter is published where the method's guarantee holds against someone who knows it, and kept back elsewhere;
-- no count of records from 1 to 4, and none that would tell one by subtraction;
-- no share of fewer than 5 persons, none of fewer than 20, and shares rounded to a tenth of a per cent;
-- nothing of a single value: no count of one, no mean that is one, no greatest distance, no smallest class;
-- no frequency of the original that the release itself does not show.
+- measured figures are those of a second masking with another seed, rounded: see `anonto.report.gate`;
+- nothing of a single value: no greatest distance, no smallest class, and no frequency of the original that the release
+  itself does not show.
 """
 
 from __future__ import annotations
@@ -15,8 +14,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from anonto.errors import ParameterError
-from anonto.report.counts import NOT_SHOWN, SMALLEST_SHOWN
-from anonto.risk.rate import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,10 +43,20 @@ in the release; a mechanism with ε is made to be public. The ε of ``invariant-
 both together would tell the size of the largest bin. Swaps without a proof keep k and widths back, because an intruder
 who knows them links more; noise keeps its level back for the same reason.
 """
+DESCRIBED = ("kind", "role", "ontology", "root", "measure", "information_content", "missing", "unmatched")
+"""The keys of a column's description that may be published; the others may list cells."""
 STAND_INS = {"k": "k", "rate": "p", "epsilon": "ε"}
 """What a sentence says in place of a parameter that is kept back."""
-FEWEST_PERSONS = 20
-"""Shares of fewer persons are not published."""
+
+
+class PassedFloat(float):
+    """A number that came through the gate of the public edition."""
+
+    __slots__ = ()
+
+
+class PassedInt(int):
+    """A whole number that came through the gate of the public edition."""
 
 
 def edition_of(name: str) -> Edition:
@@ -86,64 +93,15 @@ def plan_shown(plan: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
         for step in plan["steps"]
     ]
     columns = {
-        name: {key: value for key, value in description.items() if key not in ("order", "na")}
+        name: {key: value for key, value in description.items() if key in DESCRIBED}
         for name, description in plan["columns"].items()
     }
     return {"columns": columns, "steps": steps}
 
 
-def rate_shown(
-    rate: float, low: float, high: float, n: int, edition: Edition, *, hits: float | None = None
-) -> dict[str, Any]:
-    """A rate with its interval as numbers, None for what is hidden, and as a text.
-
-    Of fewer than 5 hits, or fewer than 5 misses, the public edition gives a bound.
-
-    Args:
-        rate: The share of persons or cells.
-        low: The lower end of its interval.
-        high: The upper end.
-        n: How many were attacked.
-        edition: Of the report.
-        hits: How many were met, where it is not the rate that counts them.
-    """
-    if edition == "internal":
-        return {"rate": rate, "low": low, "high": high, "shown": percent(rate)}
-    met = rate * n if hits is None else hits
-    if n < FEWEST_PERSONS or (hits is not None and _is_small(met, n)):
-        return {"rate": None, "low": None, "high": None, "shown": NOT_SHOWN}
-    if 0 < met < SMALLEST_SHOWN:
-        upper = rounded(wilson_interval(SMALLEST_SHOWN, n)[1])
-        return {"rate": None, "low": None, "high": upper, "shown": f"less than {percent(SMALLEST_SHOWN / n)}"}
-    if _is_small(met, n):
-        lower = rounded(wilson_interval(n - SMALLEST_SHOWN, n)[0])
-        return {"rate": None, "low": lower, "high": None, "shown": f"more than {percent(1 - SMALLEST_SHOWN / n)}"}
-    return {"rate": rounded(rate), "low": rounded(low), "high": rounded(high), "shown": percent(rounded(rate))}
-
-
-def _is_small(met: float, n: int) -> bool:
-    """Whether those who were met, or those who were not, are few."""
-    return 0 < met < SMALLEST_SHOWN or 0 < n - met < SMALLEST_SHOWN
-
-
-def number_shown(number: float, edition: Edition) -> float:
-    """A number that is no share of persons."""
-    return number if edition == "internal" else rounded(number)
-
-
-def size_shown(n: int, edition: Edition) -> int:
-    """How many were attacked; in public to two digits, so that nobody can count the missing cells."""
-    return n if edition == "internal" else round(n, min(-1, 2 - len(str(n))))
-
-
-def rounded(share: float) -> float:
-    """A share to a tenth of a per cent."""
-    return round(share, 3)
-
-
 def percent(share: float) -> str:
     """'9.6 %', '0.02 %', '99.96 %', '100 %': a share with as many digits as it deserves."""
-    if share in (0.0, 1.0):
+    if share in (0.0, 1.0) or (isinstance(share, PassedFloat) and share == round(share, 2)):
         return f"{100 * share:.0f} %"
     apart = min(abs(share), abs(1 - share))
     if apart < 0.0001:

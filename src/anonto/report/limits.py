@@ -8,7 +8,7 @@ from anonto.report.attacks import ALL_ATTACKS, is_linkage
 from anonto.report.verdict import names
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     Data = Mapping[str, Any]
 
@@ -20,13 +20,18 @@ WHY_NOT_TRIED = {
 }
 
 
-def limits(data: Data) -> list[str]:
-    """Sentences about what was not looked at."""
-    return [*_attacks(data), *_samples(data), *_against_k(data), *_knowledge(data), *_checks(data), *_publication(data)]
+def limits(data: Data, tried: Collection[str]) -> list[str]:
+    """Sentences about what was not looked at.
+
+    Args:
+        data: Of the report.
+        tried: The names of the attacks that were tried, also of those that the edition does not show.
+    """
+    told = [_samples, _against_k, _knowledge, _checks, _publication]
+    return [*_attacks(tried), *(sentence for of in told for sentence in of(data))]
 
 
-def _attacks(data: Data) -> list[str]:
-    tried = {one["attack"] for one in data["attacks"]}
+def _attacks(tried: Collection[str]) -> list[str]:
     missing = [WHY_NOT_TRIED.get(name, name) for name in ALL_ATTACKS if name not in tried]
     said = [f"Not tried: {'; '.join(missing)}."] if missing else []
     return [*said, "An attack that was tried gives a lower bound: a cleverer intruder may reach more."]
@@ -34,6 +39,8 @@ def _attacks(data: Data) -> list[str]:
 
 def _samples(data: Data) -> list[str]:
     records = data["table"]["records"]
+    if not data["attacks"]:
+        return []
     sampled = {one["attack"]: one["n"] for one in data["attacks"] if one["n"] < 0.9 * records and not one["about"]}
     if not sampled:
         return ["Intervals are of 95 % (Wilson); they say how far a rate may be off by the choice of persons."]
@@ -56,6 +63,8 @@ def _against_k(data: Data) -> list[str]:
 
 
 def _knowledge(data: Data) -> list[str]:
+    if data["measured"]["on"] == "nothing":
+        return []
     known = list(dict.fromkeys(name for one in data["attacks"] for name in one["columns"]))
     others = [one["name"] for one in data["table"]["released_as_is"] if one["name"] not in known]
     if not others:
@@ -81,7 +90,12 @@ def _checks(data: Data) -> list[str]:
 def _publication(data: Data) -> list[str]:
     if data["edition"] != "public":
         return []
+    kept_back = [f"{one['attack']} ({', '.join(one['columns'])})" for one in data["measured"]["kept_back"]]
+    told = [f"Tried, and not published because the figures could help an intruder: {'; '.join(kept_back)}."]
     return [
-        "A proof is about the release alone. This edition adds rounded figures about all records together, from a "
-        "comparison with the original; they name nobody, but no proof covers them."
+        str(data["measured"]["because"]),
+        *(told if kept_back and data["measured"]["on"] != "nothing" else []),
+        "Against an intruder who knows the columns of a step of every person, as proofs assume, this edition adds "
+        "nothing to the release: its figures follow from what she knows. Against somebody who knows fewer persons, "
+        "rounding hides single ones, but no proof covers it.",
     ]

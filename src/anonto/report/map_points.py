@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import MapPointsError
-from anonto.report.counts import SMALLEST_SHOWN
-from anonto.report.editions import percent, rate_shown
+from anonto.errors import MapPointsError, ParameterError
+from anonto.report.editions import percent
 
 if TYPE_CHECKING:
     from anonto.report.editions import Edition
@@ -17,7 +16,7 @@ OWN, UNMASKED = "this release", "the table unmasked"
 
 
 def map_points(
-    sweep: Any, own: Mapping[str, Any] | None, unmasked: Mapping[str, Any] | None, n_records: int, edition: Edition
+    sweep: Any, own: Mapping[str, Any] | None, unmasked: Mapping[str, Any] | None, edition: Edition
 ) -> dict[str, Any]:
     """The points of the map and where they come from.
 
@@ -25,14 +24,17 @@ def map_points(
         sweep: What a sweep gave, or a list of points; None for this release and the unmasked table alone.
         own: This release.
         unmasked: The table as it was.
-        n_records: Of the release; a point without an ``n`` of its own is about as many persons.
-        edition: The public one names no plan but by its methods, and hides the risks that it hides elsewhere.
+        edition: The public one has no map: utility is about all columns together.
     """
+    if edition == "public":
+        if sweep is not None:
+            raise ParameterError("sweep", "left out for the public edition, which has no map", "points")
+        return {"from_sweep": False, "points": []}
     swept = None if sweep is None else [_plain(one) for one in points_of(sweep)]
     points = [dict(one) for one in (own, unmasked) if one is not None] if swept is None else list(swept)
     if swept is not None and own is not None:
         points.append({**own, "on_front": not any(_beats(one, own) for one in swept)})
-    points = [_shown(one, one.pop("n", n_records), edition) for one in points]
+    points = [{**one, "shown": percent(one["risk"])} for one in points]
     return {"from_sweep": swept is not None, "points": points}
 
 
@@ -64,44 +66,8 @@ def _plain(point: Mapping[str, Any]) -> dict[str, Any]:
         "risk_low": point.get("risk_low", point.get("low")),
         "risk_high": point.get("risk_high", point.get("high")),
     }
-    worst = point.get("worst")
-    n = worst.get("n") if isinstance(worst, Mapping) else None
     return {
         **{key: point[key] for key in KEYS},
         "on_front": bool(point.get("on_front")),
         **{key: value for key, value in further.items() if isinstance(value, int | float)},
-        **({"n": n} if isinstance(n, int) and n > 0 else {}),
     }
-
-
-def _shown(point: Mapping[str, Any], n: int, edition: Edition) -> dict[str, Any]:
-    """A point with its risk as a text; in public without its parameters, and with a bound for a risk that is hidden.
-
-    Args:
-        point: The plan.
-        n: How many persons were attacked.
-        edition: Of the report.
-    """
-    if edition == "internal":
-        return {**point, "shown": percent(point["risk"])}
-    is_no_plan = point["label"] in {OWN, UNMASKED}
-    told = rate_shown(point["risk"], point["risk"], point["risk"], n, edition)
-    published = {
-        "label": point["label"] if is_no_plan else point["method"],
-        "method": point["method"],
-        "risk": told["rate"],
-        "shown": told["shown"],
-        "utility": round(point["utility"], 2),
-        "on_front": point["on_front"],
-    }
-    if told["rate"] is None and told["high"] is not None:
-        published["risk_high"] = SMALLEST_SHOWN / n
-    elif told["rate"] is None and told["low"] is not None:
-        published["risk_low"] = 1 - SMALLEST_SHOWN / n
-    return published
-
-
-def drawn_risk(point: Mapping[str, Any]) -> float | None:
-    """Where a point is drawn: at its risk, or at the bound that is shown in its place; None for nowhere."""
-    known = (point["risk"], point.get("risk_high"), point.get("risk_low"))
-    return next((float(one) for one in known if one is not None), None)

@@ -22,9 +22,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TITLE = "Report on a masked table"
-LEAD = "What was changed before the table was released, what was not, and what is known about the result."
+LEAD = (
+    "What was changed before the table was released, what was not, and what is known about the result. For inside the "
+    "house, not to be given away with the table."
+)
 FOOTER = (
-    "The report shows no record and no secret. A count of records below 5 is shown as “< 5”, and as “not shown” where "
+    "For inside the house: the report shows no record and no secret, but exact figures of the release from which an "
+    "intruder could tell whose row is whose. What may travel with the table is the public edition of the report that "
+    "anonto assess writes. A count of records below 5 is shown as “< 5”, and as “not shown” where "
     "it could be told from the others."
 )
 

@@ -52,6 +52,7 @@ def pictures_of(
         "columns": {name: _column(cells[name]) for step in steps for name in step},
         "unchanged_records": unchanged if counted is None else list(counted.unchanged),
         "classes": {"columns": list(known), **_classes(classes)} if classes else None,
+        "varied": {name: _varied(column) for name, column in columns.items()},
         "ontologies": _ontologies(columns),
         "at_random": asdict(lost_at_random(columns, [name for step in steps for name in step])),
     }
@@ -68,8 +69,14 @@ class CountedCells:
 
 
 def _unchanged_records(columns: Sequence[ComparedColumn]) -> int:
-    """Records whose cells in all these columns are the same as before."""
-    return int(np.count_nonzero(np.logical_and.reduce([one.original == one.masked for one in columns])))
+    """Records that mean the same as before in all these columns."""
+    return int(np.count_nonzero(np.logical_and.reduce([one.same() for one in columns])))
+
+
+def _varied(column: ComparedColumn) -> int:
+    """How many cells of the original differ from the most frequent one."""
+    counts = column.counts("original")
+    return int(counts.sum() - counts.max(initial=0))
 
 
 def class_bin(place: int) -> str:
@@ -89,7 +96,7 @@ def moved_bin(place: int, n_bins: int = MOVED_BINS) -> str:
 
 def _column(column: ComparedColumn) -> dict[str, Any]:
     before, after = column.counts("original"), column.counts("masked")
-    moved = column.original != column.masked
+    moved = ~column.same()
     had_value, amounts = moved & (column.original >= 0), column.of_masked
     distances = _distances(column, column.original[moved], column.masked[moved])
     # A bin has its upper end: a cell that moved by 0.05 exactly is in the first.

@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonto.report.editions import Edition
+    from anonto.report.gate import Gate
 
 PACKAGES = ("anonto", "numpy", "polars", "numba", "scipy", "scikit-learn", "matplotlib")
 
 
-def provenance(plan: Mapping[str, Any], ontologies: Sequence[Mapping[str, Any]], edition: Edition) -> dict[str, Any]:
+def provenance(plan: Mapping[str, Any], ontologies: Sequence[Mapping[str, Any]], gate: Gate) -> dict[str, Any]:
     """Versions and hashes.
 
     The hash of the whole plan is in the internal edition alone: a parameter that is kept back could be found from it by
     trying. The hash of what is published of the plan is in both, and ties them together.
     """
     hashes = {"published_plan_sha256": _sha256(canonical(plan, "public"))}
-    if edition == "internal":
+    if gate.is_internal:
         hashes["plan_sha256"] = _sha256(canonical(plan, "internal"))
     return {
         "versions": {
@@ -34,7 +35,7 @@ def provenance(plan: Mapping[str, Any], ontologies: Sequence[Mapping[str, Any]],
             **{name: found for name in PACKAGES if (found := _version(name))},
         },
         **hashes,
-        "ontologies": [dict(one) for one in ontologies],
+        "ontologies": [{**one, "concepts": gate.known(one["concepts"])} for one in ontologies],
     }
 
 

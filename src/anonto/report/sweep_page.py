@@ -25,7 +25,9 @@ LOSSES = {
 HEADER = ("Plan", "Risk", "Utility", *LOSSES.values())
 HOW_TO_READ = (
     "<strong>Risk</strong>: the share of persons whose released record the worst of all linkage attacks finds, on "
-    "average over the seeds; 0 is safe. Below it the range from the lowest to the highest end of the 95 % intervals. "
+    "average over the seeds; 0 is safe. The worst intruder knows every column that leaves and is not declared "
+    "confidential. Where rows leave whole, <code>partial-knowledge</code> counts like a linkage. "
+    "Below it the range from the lowest to the highest end of the 95 % intervals. "
     "A plan is allowed where even the highest end of every linkage attack, with every seed, is within the limit.",
     "<strong>Utility</strong>: 1 is as the original; about 0, nothing is left of the table. It is 1 less the mean "
     "of four losses, each from 0 (none) to 1 (all), which weigh the same because nobody knows what the table will be "

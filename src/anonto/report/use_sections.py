@@ -5,8 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from anonto.report.assessed import TELL_THE_WIDTH
 from anonto.report.chart import frequency_chart
 from anonto.report.counts import NOT_SHOWN
+from anonto.report.editions import PassedFloat
 from anonto.report.markup import chart, code_names, count, notes, part, section, table
 from anonto.report.plots import MOST_COLUMNS, heat_map, moved_chart
 from anonto.report.sections import distance_readings
@@ -59,7 +61,12 @@ def losses_section(data: Data) -> str:
 def _measure(column: Data, key: str) -> str:
     if key not in column:
         return "–"
-    return NOT_SHOWN if column[key] is None else f"{column[key]:.3f}"
+    return NOT_SHOWN if column[key] is None else _number(column[key])
+
+
+def _number(number: float) -> str:
+    """With as many digits as it may have; the public edition rounds to two."""
+    return f"{number:.{2 if isinstance(number, PassedFloat) else 3}f}"
 
 
 def _changed(changed: Data) -> str:
@@ -69,11 +76,14 @@ def _changed(changed: Data) -> str:
 
 
 def _moved(data: Data) -> str:
+    if data["measured"]["on"] == "nothing":
+        return ""
     told = [column for column in data["columns"] if column["moved"] is not None]
     tiles = [_moved_tile(column) for column in told if _has_moved(column["moved"])]
     stayed = [column["name"] for column in told if not _has_moved(column["moved"])]
-    few = [column["name"] for column in data["columns"] if column["rmse"] is None]
-    kept_back = [column["name"] for column in data["columns"] if column["moved"] is None and column["name"] not in few]
+    hidden = [column for column in data["columns"] if column["moved"] is None]
+    kept_back = [column["name"] for column in hidden if column["method"] in TELL_THE_WIDTH]
+    few = [column["name"] for column in hidden if column["method"] not in TELL_THE_WIDTH]
     said = f"<p>No cell became another value in {code_names(stayed)}.</p>\n" if stayed else ""
     said += f"<p>Not published of {code_names(few)}: the cells that moved are few.</p>\n" if few else ""
     said += f"<p>Not published of {code_names(kept_back)}: it would tell a width.</p>\n" if kept_back else ""
@@ -94,17 +104,19 @@ def _moved_tile(column: Data) -> str:
 
 def _whole_table(whole: Data) -> str:
     sentences = []
-    if "pmse" in whole:
+    if "pmse_ratio" in whole:
         ratio = whole["pmse_ratio"]
         verdict = (
             "no better than chance: the two tables look alike to it"
             if ratio <= 1.5
             else f"{ratio:.1f} times as well as with labels given at random"
         )
-        sentences.append(
-            f"A model that is shown original and released records tells them apart {verdict} (propensity score mean "
-            f"squared error {whole['pmse']:.4f}; 0.25 would be always right)."
+        error = (
+            f" (propensity score mean squared error {whole['pmse']:.4f}; 0.25 would be always right)"
+            if "pmse" in whole
+            else ""
         )
+        sentences.append(f"A model that is shown original and released records tells them apart {verdict}{error}.")
     told = whole.get("prediction")
     if told and "masked" in told:
         sentences.append(
@@ -135,9 +147,9 @@ def dependence_section(data: Data) -> str:
     rows = [
         [
             escape(" × ".join(one["columns"])),
-            f"{one['distance_correlation']['original']:.3f}",
-            f"{one['distance_correlation']['masked']:.3f}",
-            f"{one['change']:+.3f}".replace("-", "−"),
+            _number(one["distance_correlation"]["original"]),
+            _number(one["distance_correlation"]["masked"]),
+            f"{'−' if one['change'] < 0 else '+'}{_number(abs(one['change']))}",
             f"{one['n']:,}",
         ]
         for one in sorted(pairs, key=lambda one: -abs(one["change"]))

@@ -6,11 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.errors import listed
 from anonto.report.attacks import is_linkage
-from anonto.report.counts import SMALLEST_SHOWN
-from anonto.report.editions import percent
+from anonto.report.editions import PassedFloat, percent
+from anonto.report.gate import step_of
 from anonto.report.words import guarantee_name
 from anonto.risk.alignment import SHUFFLED
-from anonto.risk.findings import GUESSABLE_SEED, OF_A_PROOF, WITHOUT_A_CONCEPT, of_a_proof
+from anonto.risk.findings import (
+    GUESSABLE_SEED,
+    NOT_ATTACKED,
+    OF_A_PROOF,
+    SINGLES_OUT,
+    WITHOUT_A_CONCEPT,
+    of_a_proof,
+)
+from anonto.risk.row_order import FINDING as FOUND_IN_ORDER
+from anonto.risk.row_order import IN_ORDER
+from anonto.risk.row_order import KNOWN as KNOWN_ORDER
+from anonto.risk.row_order import NAME as ROW_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +34,7 @@ DOES = {
     "method-aware-linkage": "leaves out what the method cannot have made",
     "likelihood-linkage": "takes the most probable record",
     "composition": "compares two releases",
+    ROW_ORDER: "takes the row at the person’s place",
 }
 ALLOWED = ", the most that the method’s proof allows"
 WITHOUT_A_BOUND = ", so k does not bound the risk here"
@@ -44,7 +56,7 @@ def _reached(row: Data) -> float:
         return float(row["rate"])
     if row["high"] is None:
         return 0.0 if row["low"] is None else 1.0
-    return float(SMALLEST_SHOWN / row["n"])
+    return 0.0
 
 
 # ------------------------------------------------------------------------------------------------ risk
@@ -53,16 +65,52 @@ def _reached(row: Data) -> float:
 def _risk(data: Data) -> str:
     if not data["table"]["records"]:
         return "Nobody could be attacked: the release has no records."
+    if data["measured"]["on"] == "nothing":
+        return "How many persons an intruder links is not published."
     worst = worst_attack(data["attacks"])
+    if worst is None and any(is_linkage(one["attack"]) for one in data["measured"]["kept_back"]):
+        return "How many persons an intruder links is not published."
     if worst is None:
         return "No linkage was tried: the plan names no column by which an intruder could know a person."
-    known, does = names(worst["columns"]), DOES.get(worst["attack"], f"uses {worst['attack']}")
+    known, does = names(worst["columns"]) or KNOWN_ORDER, DOES.get(worst["attack"], f"uses {worst['attack']}")
     if worst["rate"] is None and worst["low"] is None and worst["high"] is None:
         return f"Too few persons were attacked to publish how many the worst intruder, who knows {known}, links."
-    return (
-        f"The worst intruder tried, who knows {known} and {does}, links {worst['shown']} of the persons to their "
-        f"released record{_interval(worst)}; {_against_chance(worst)}{_against_k(worst)}."
+    hidden = any(is_linkage(one["attack"]) for one in data["measured"]["kept_back"])
+    whom = "Of the intruders whose rate is published, the worst" if hidden else "The worst intruder tried"
+    said = (
+        f"{whom}, who knows {known} and {does}, links {worst['shown']} of the persons to their released "
+        f"record{_interval(worst)}; {_against_chance(worst)}{_against_k(worst)}."
     )
+    return " ".join([said, *_declared(data, worst), *_whole_rows(data), *_not_attacked(data)])
+
+
+def _declared(data: Data, worst: Data) -> list[str]:
+    """The second line of the headline: what those reach who know declared quasi-identifiers alone."""
+    if worst["declared"]:
+        return []
+    found = worst_attack(one for one in data["attacks"] if one["declared"])
+    if found is None:
+        return ["The plan declares no quasi-identifier."]
+    return [
+        f"Somebody who knows no more than declared quasi-identifiers ({names(found['columns'])}) links "
+        f"{found['shown']}{_interval(found)}."
+    ]
+
+
+def _whole_rows(data: Data) -> list[str]:
+    """What is read off rows that leave whole."""
+    return [
+        f"Rows leave whole: knowing {names(one['columns'])} is enough to find and read them. {one['reading']}"
+        for one in data["attacks"]
+        if one["whole_rows"]
+    ]
+
+
+def _not_attacked(data: Data) -> list[str]:
+    left_out = data["table"]["not_attacked"]
+    if not left_out:
+        return []
+    return [f"Not attacked was what leaves besides ({names(left_out)}): whoever knows that may link more persons."]
 
 
 def _interval(row: Data) -> str:
@@ -73,7 +121,9 @@ def _interval(row: Data) -> str:
 
 def _against_chance(row: Data) -> str:
     chance = percent(row["baseline"])
-    if row["low"] is None or row["low"] <= row["baseline"]:
+    if row["rate"] is None or row["low"] == 0 < row["rate"]:  # a bound, or an end that was rounded to 0
+        return f"blind guessing links {chance}"
+    if row["low"] <= row["baseline"]:
         return f"that cannot be told from blind guessing, which links {chance}"
     times = row["rate"] / row["baseline"] if row["baseline"] and row["rate"] is not None else 0.0
     if times >= 2:
@@ -103,6 +153,8 @@ def _utility(data: Data) -> str:
         return "No column was masked, so the analyst keeps everything."
     if not data["table"]["records"]:
         return "There is nothing to analyse."
+    if data["measured"]["on"] == "nothing":
+        return "How much of the table the analyst keeps is not published."
     kept = [_frequencies(columns)]
     if pairs:
         kept.append(_dependence(pairs))
@@ -135,6 +187,10 @@ def _frequencies(columns: Sequence[Data]) -> str:
 
 def _dependence(pairs: Sequence[Data]) -> str:
     changes = [abs(one["change"]) for one in pairs]
+    if isinstance(pairs[0]["change"], PassedFloat):
+        step = max(step_of(one["n"]) or 1.0 for one in pairs)
+        most = f"by {max(changes):.2f} at most" if max(changes) else f"by less than {step:g}"
+        return f"distance correlations, where they are published, that changed {most}"
     if max(changes) < 5e-4:
         return "distance correlations that did not change"
     worst = pairs[changes.index(max(changes))]
@@ -182,6 +238,8 @@ def _next(data: Data) -> str:
 def _for_readers(data: Data) -> str:
     if _only_of_proofs(data):
         return "that an attack linked more than the proved 1 in k can be chance, or a condition that does not hold"
+    if any(IN_ORDER in one for one in data["findings"]):
+        return "that its rows stand in the order of the original is a known weakness of this release"
     if data["findings"]:
         return "that an attack links more than 1 in k is a known weakness of this release"
     unmasked = _unmasked(data)
@@ -198,13 +256,17 @@ def _only_of_proofs(data: Data) -> bool:
 
 
 def _unmasked(data: Data) -> list[str]:
-    return [one["name"] for one in data["table"]["released_as_is"] if one["role"] == "quasi-identifier"]
+    """Columns that leave as they were and may be known: declared so, or not described at all."""
+    return [one["name"] for one in data["table"]["released_as_is"] if one["role"] in {"quasi-identifier", None}]
 
 
 TO_DO = {
     SHUFFLED: "give the private record",
+    IN_ORDER: "save it with its rows in random order",
     GUESSABLE_SEED: "mask the table again without giving a seed",
     WITHOUT_A_CONCEPT: "mend the codes without a concept, or set unmatched to 'nearest-ancestor' or 'drop'",
+    SINGLES_OUT: "take a method that does not move whole rows, such as group-swap with move = 'apart', or drop columns",
+    NOT_ATTACKED: "assess the table where its rows fit, or drop or declare these columns",
 }
 """What helps against a finding that has these words in it; against others, a stronger method."""
 STRONGER = "take a larger k, or a method with a proof over all these columns"
@@ -240,7 +302,7 @@ def _to_do(findings: Sequence[str]) -> list[str]:
 
 def public_findings(attacks: Sequence[Data]) -> list[str]:
     """What must not be overlooked, in the numbers that may be published."""
-    found = []
+    found = [FOUND_IN_ORDER for one in attacks if one["attack"] == ROW_ORDER]
     for one in attacks:
         if one["beyond_k"] != "above" or not is_linkage(one["attack"]):
             continue
@@ -250,6 +312,12 @@ def public_findings(attacks: Sequence[Data]) -> list[str]:
             f"Knowing {names(one['columns'])}, {one['attack']} links {one['shown']} of the persons{_interval(one)}: "
             f"more than {than}{proof}."
         )
+    found += [
+        f"Rows leave whole: knowing {names(one['columns'])}, partial-knowledge reads {one['shown']} of the persons’ "
+        "other cells off the one row that has what is known."
+        for one in attacks
+        if one["whole_rows"]
+    ]
     return found
 
 

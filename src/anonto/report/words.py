@@ -81,10 +81,19 @@ METHOD_SENTENCES = {
 }
 
 
+MOVE_WHOLE_ROWS = ("equi-depth-swap", "equi-width-swap", "invariant-swap")
+WHOLE_ROWS = (
+    "Combinations leave as they were: whoever knows some of a person’s cells in these columns may find the row and "
+    "read the rest."
+)
+
+
 def method_sentence(method: str, parameters: Mapping[str, Any]) -> str:
     """What a method did, for a reader who is no statistician."""
     sentence = METHOD_SENTENCES.get(method, "The values were changed by the method “{method}”.")
-    return sentence.format_map({"method": method, **parameters})
+    told = sentence.format_map({"method": method, **parameters})
+    is_whole = method in MOVE_WHOLE_ROWS or (method == "group-swap" and parameters.get("move") == "together")
+    return f"{told} {WHOLE_ROWS}" if is_whole else told
 
 
 NOT_MEASURED = "this report measures what changed, not the risk"

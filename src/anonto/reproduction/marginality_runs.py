@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 NAME = "marginality"
 AGE, STAY, DX = "age", "length_of_stay", "principal_dx"
-MIXED, NOMINAL = "mixed", "nominal"
-COLUMNS = {MIXED: (AGE, STAY, DX), NOMINAL: (DX,)}
+CHARGE = "synthetic_charge"
+MIXED, NOMINAL, WITH_CHARGE = "mixed", "nominal", "mixed with a continuous column"
+COLUMNS = {MIXED: (AGE, STAY, DX), NOMINAL: (DX,), WITH_CHARGE: (AGE, STAY, CHARGE, DX)}
 AS_PRINTED = {"refine": False, "centroid": "sample"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "classic": {**AS_PRINTED, "scale": "paper", "semantics": "classic"},
@@ -35,6 +36,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 NOMINAL_VARIANTS = ("classic", "marginality", "defaults")
 """A single column is divided by one number whatever the scale, so the scales do not differ."""
 PRINTED_TABLES = {("neoplasm", MIXED): 2, ("digestive", MIXED): 3, ("neoplasm", NOMINAL): 4, ("digestive", NOMINAL): 5}
+CHARGE_SEED = 2013
 CLASS_SIZES = ((1, 1), (2, 2), (3, 4), (5, 9), (10, 19), (20, 49), (50, None))
 EXAMPLE = (
     *("lung cancer", "paranoia", "schizophrenia", "vascular dementia"),
@@ -45,6 +47,7 @@ EXAMPLE = (
 def squared_errors(sample: Sample, kind: str, variant: str, k: int, seeds: Sequence[int]) -> dict[str, Measured]:
     """The sum of squared distances of each column, with the codes renamed at random for each seed."""
     columns = COLUMNS[kind]
+    sample = with_charge(sample) if kind == WITH_CHARGE else sample
     rows = []
     for seed in seeds:
         renamed = with_names_in_random_order(sample, DX, np.random.default_rng(seed))
@@ -54,6 +57,13 @@ def squared_errors(sample: Sample, kind: str, variant: str, k: int, seeds: Seque
             release = mask(renamed.table.select(columns), plan, seed=seed)
         rows.append(release.evidence["steps"][0]["sse"])
     return {column: Measured.of(row[column] for row in rows) for column in columns}
+
+
+def with_charge(sample: Sample) -> Sample:
+    """The same records with a synthetic continuous charge that grows with the stay, so that no two records tie."""
+    noise = np.random.default_rng(CHARGE_SEED).normal(0.0, 0.8, sample.table.height)
+    charge = 4_000.0 * (pl.col(STAY) + 1) * pl.Series(np.exp(noise))
+    return replace(sample, table=sample.table.with_columns(charge.alias(CHARGE)))
 
 
 def with_names_in_random_order(sample: Sample, column: str, rng: np.random.Generator) -> Sample:
@@ -81,8 +91,8 @@ class Classes:
 def classes(sample: Sample) -> Classes:
     """The equivalence classes of the mixed columns and of the diagnosis alone."""
     shares, n_classes = {}, {}
-    for kind, columns in COLUMNS.items():
-        sizes = sample.table.group_by(columns).len()["len"].to_numpy()
+    for kind in (MIXED, NOMINAL):
+        sizes = sample.table.group_by(COLUMNS[kind]).len()["len"].to_numpy()
         n_classes[kind] = int(sizes.size)
         shares[kind] = tuple(
             float(sizes[(sizes >= low) & (sizes <= (np.inf if high is None else high))].sum() / sizes.sum())
@@ -101,6 +111,18 @@ class Runs:
     def sse(self, category: str, kind: str, variant: str, column: str = DX) -> list[Measured]:
         """By k."""
         return [self._found[NAME, category, kind, variant, k][column] for k in self.ks]
+
+    def gap(self, category: str, kind: str) -> list[Measured]:
+        """What marginality saves of the classic squared error of the diagnosis, by k."""
+        classic, marginality = (self.sse(category, kind, variant) for variant in ("classic", "marginality"))
+        return [a.less(b) for a, b in zip(classic, marginality, strict=True)]
+
+    def saved_at_smallest_k(self, category: str, kind: str) -> float:
+        """The share of the classic squared error of the diagnosis that marginality saves at the smallest k."""
+        classic, ours = (
+            self._found[NAME, category, kind, variant, self.ks[0]][DX].mean for variant in ("classic", "marginality")
+        )
+        return float(1 - ours / classic)
 
     def classes(self, category: str) -> Classes:
         """Of the unmasked sample."""

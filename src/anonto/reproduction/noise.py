@@ -83,6 +83,7 @@ def result(found: Mapping[tuple[Any, ...], Any], samples: Mapping[str, Sample], 
         lead="Diagnoses move to others about as far away as a random number says, each column alone or both "
         "together. What is left of their correlation, at the noise of the paper and at equal noise.",
         samples=(
+            "These are not the paper's data, which are not public.",
             *(
                 f"{which.capitalize()}. {samples[f'noise {which}'].rule} Distance correlation "
                 f"{runs.original(which).correlation:.4f}."

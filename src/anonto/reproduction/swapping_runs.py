@@ -14,6 +14,9 @@ from anonto.errors import AnontoWarning
 from anonto.reproduction.measured import Measured
 from anonto.risk.distance_linkage import distance_linkage
 from anonto.risk.global_linkage import global_linkage
+from anonto.risk.method_aware_linkage import method_aware_linkage
+from anonto.risk.relations import is_swap
+from anonto.risk.seen_step import seen_step
 from anonto.run import mask
 from anonto.table.comparison import compared_column
 from anonto.table.description import ColumnDescription
@@ -24,8 +27,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from anonto.release import Release
     from anonto.reproduction.samples import Sample
     from anonto.reproduction.scope import Scope
+    from anonto.table.comparison import ComparedColumn
 
 NAME = "rank-swapping"
 METHODS = {
@@ -72,11 +77,18 @@ class Swapped:
     """The share of cells without a partner."""
     linkage: Measured
     global_linkage: Measured
+    method_aware: Measured
+    """The better of the two intruders who know the method and its parameters."""
+
+    @property
+    def blind_linkage(self) -> Measured:
+        """The better of the two intruders who do not know the method, by the mean."""
+        return max(self.linkage, self.global_linkage, key=lambda one: one.mean)
 
     @property
     def worst_linkage(self) -> Measured:
-        """The better of both intruders, by the mean."""
-        return max(self.linkage, self.global_linkage, key=lambda one: one.mean)
+        """The best of all intruders, by the mean."""
+        return max(self.blind_linkage, self.method_aware, key=lambda one: one.mean)
 
 
 def features(sample: Sample) -> Features:
@@ -87,7 +99,7 @@ def features(sample: Sample) -> Features:
         variance={name: _variance(sample, sample.table, name) for name in columns},
         correlation={pair: sample.correlation(*pair) for pair in combinations(columns, 2)},
         categories={name: sample.table[name].n_unique() for name in columns},
-        linkage=_linked(sample, sample.table, columns, 0)[0],
+        linkage=distance_linkage(_compared(sample, sample.table, columns)).rate,
     )
 
 
@@ -102,14 +114,14 @@ def swapped(sample: Sample, method: str, parameters: Mapping[str, Any], seeds: S
             warnings.simplefilter("ignore", AnontoWarning)
             release = mask(sample.table, plan, seed=seed)
         step, table = release.evidence["steps"][0], release.table
-        linked, matched = _linked(sample, table, columns, place)
+        linked, matched, aware = _linked(sample, release, columns, np.random.default_rng(place))
         row: dict[tuple[str, ...], float] = {("rmse", name): step["rmse"][name] for name in columns}
         row |= {("variance", name): _variance(sample, table, name) for name in columns}
         row |= {("mean_shift", name): _mean_shift(sample, table, name, before[name]) for name in columns}
         row |= {("correlation", *pair): sample.correlation(*pair, table) for pair in combinations(columns, 2)}
         row["changed_frequencies",] = sum(_changed_frequencies(sample.table, table, name) for name in columns)
         row["untouched",] = sum(step["untouched"].values()) / max(table.height * len(columns), 1)
-        row["linkage",], row["global_linkage",] = linked, matched
+        row["linkage",], row["global_linkage",], row["method_aware",] = linked, matched, aware
         rows.append(row)
 
     def measured(*key: str) -> Measured:
@@ -124,6 +136,7 @@ def swapped(sample: Sample, method: str, parameters: Mapping[str, Any], seeds: S
         untouched=measured("untouched"),
         linkage=measured("linkage"),
         global_linkage=measured("global_linkage"),
+        method_aware=measured("method_aware"),
     )
 
 
@@ -146,20 +159,32 @@ def _changed_frequencies(before: pl.DataFrame, after: pl.DataFrame, column: str)
     return int((both["count"] != both["count_right"]).sum())
 
 
-def _linked(sample: Sample, table: pl.DataFrame, columns: Sequence[str], place: int) -> tuple[float, float]:
-    """The share of persons that both intruders link who know all columns."""
+def _description(sample: Sample, column: str) -> ColumnDescription:
+    return ColumnDescription(ontology=sample.taxonomies[column], root=sample.root, measure=sample.measure)
+
+
+def _compared(sample: Sample, table: pl.DataFrame, columns: Sequence[str]) -> list[ComparedColumn]:
     open_once = opener()
-    compared = [
-        compared_column(
-            name,
-            sample.table[name],
-            table[name],
-            ColumnDescription(ontology=sample.taxonomies[name], root=sample.root, measure=sample.measure),
-            open_once,
-        )
+    return [
+        compared_column(name, sample.table[name], table[name], _description(sample, name), open_once)
         for name in columns
     ]
-    return distance_linkage(compared).rate, global_linkage(compared, np.random.default_rng(place)).rate
+
+
+def _linked(
+    sample: Sample, release: Release, columns: Sequence[str], rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """The share of persons linked by intruders who know all columns: nearest, all at once, knowing the method."""
+    table, open_once = release.table, opener()
+    compared = _compared(sample, table, columns)
+    cells = {name: (sample.table[name], table[name]) for name in columns}
+    steps = [
+        seen_step(step.method, step.columns, cells, lambda name: _description(sample, name), open_once)
+        for step in release.plan.steps
+        if is_swap(step.method)
+    ]
+    found = distance_linkage(compared).rate, global_linkage(compared, rng).rate
+    return *found, max(one.rate for one in method_aware_linkage(compared, steps, {}, rng))
 
 
 class Runs:

@@ -6,6 +6,9 @@ are: distinct values (l-diversity), values further apart than a distance (semant
 of a class are from those of the table (t-closeness, by the earth mover's distance over the column's own distances). A
 missing cell is a value of its own, at distance 1 from all others: a class in which it is all there is has no variety.
 
+Records are told apart by their cells as they are written: two codes that both mean missing are two different cells, and
+so are two values without a concept.
+
 References: Samarati, IEEE TKDE 13 (2001); Machanavajjhala et al., ACM TKDD 1 (2007); Li, Li, Venkatasubramanian, ICDE
 2007.
 """
@@ -96,9 +99,9 @@ def uniqueness(columns: Sequence[ComparedColumn], confidential: Sequence[Compare
 
 
 def _classes(columns: Sequence[ComparedColumn], *, masked: bool = True) -> tuple[Longs, Codes]:
-    sides = [column.side("masked" if masked else "original") for column in columns]
-    codes, number = distinct_rows([own for own, _ in sides])
-    return counted(number, codes.shape[0], sides[0][1]), number
+    which = "masked" if masked else "original"
+    codes, number = distinct_rows([column.written(which) for column in columns])
+    return counted(number, codes.shape[0], columns[0].side(which)[1]), number
 
 
 def _alone_by_chance(columns: Sequence[ComparedColumn]) -> float:
@@ -112,13 +115,15 @@ def _alone_by_chance(columns: Sequence[ComparedColumn]) -> float:
         return 0.0
     rng = np.random.default_rng(0)
     if columns[0].amounts is not None:
+        counts = [_classes([column])[0] for column in columns]
         if len(columns) == 1:
-            return float(np.count_nonzero(columns[0].counts("masked") == 1)) / n
-        return _alone_among_others([column.counts("masked") for column in columns], n, rng)
+            return float(np.count_nonzero(counts[0] == 1)) / n
+        return _alone_among_others(counts, n, rng)
     deals = 1 if len(columns) == 1 else max(1, min(MOST_DEALS, ROWS_DEALT_OUT // n))
     alone = 0
     for _ in range(deals):
-        dealt = [columns[0].masked, *(rng.permutation(column.masked) for column in columns[1:])]
+        cells = [column.written("masked") for column in columns]
+        dealt = [cells[0], *(rng.permutation(own) for own in cells[1:])]
         alone += int(np.count_nonzero(np.bincount(distinct_rows(dealt)[1]) == 1))
     return alone / (n * deals)
 

@@ -13,7 +13,7 @@ release, and says nothing of two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,6 +58,8 @@ class Side:
     """For each column that no step masks the cells of the original and of the release."""
     rows: Longs
     """For each row of the release which row of the source it was."""
+    leaving: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
+    """For each column that leaves, masked or not, the cells of the original and of the release."""
 
 
 def composition(

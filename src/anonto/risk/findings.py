@@ -8,7 +8,7 @@ single one shows no more than that a condition of the proof does not hold, or ho
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -16,6 +16,7 @@ from anonto.errors import counted, listed
 from anonto.methods.guarantee import Setting
 from anonto.methods.parameters import k_for
 from anonto.risk.rate import wilson_interval
+from anonto.risk.row_order import NAME as ROW_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +30,12 @@ NO_RECORDS = "The release has no record: nobody was attacked, and the rates and 
 GUESSABLE_SEED = "The seed of the release is short and can be guessed: whoever finds it can undo the masking."
 WITHOUT_A_CONCEPT = "without a concept left unmasked"
 """What a sentence says that is about cells which no step could mask."""
+NOT_ATTACKED = "that leave unmasked were not attacked, because only counts of the rows fit here"
+"""What a sentence says that is about columns which no intruder was given."""
+SINGLES_OUT = "singles out"
+"""What a sentence says that is about rows which are found by a few columns and read."""
+FEW = 0.05
+"""Where no step has a k, rows read of fewer persons are no finding."""
 MOST_DRAWS = 1_000_000
 
 
@@ -75,6 +82,8 @@ def findings_of(
     *,
     guessable_seed: bool = False,
     stayed: Mapping[str, int] | None = None,
+    settings: Sequence[Setting] | None = None,
+    not_attacked: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """One sentence for each linkage that links more persons than 1 in k, and for each proof of a link.
 
@@ -86,14 +95,17 @@ def findings_of(
         n_records: Of the release.
         guessable_seed: Whether the private record has a seed that can be found by trying.
         stayed: How many cells of a masked column have no concept and stayed with their person, by column.
+        settings: For each step what its guarantee rests on; None for what breaks none.
+        not_attacked: Columns that leave, are not confidential, and were known to no intruder.
     """
     if not n_records:
         return (NO_RECORDS,)
     known = [
         *([GUESSABLE_SEED] if guessable_seed else []),
         *_stayed({name: n for name, n in (stayed or {}).items() if n}),
+        *_left_out(not_attacked),
     ]
-    return (*known, *_of_links(steps, risk, n_records))
+    return (*known, *_of_links(steps, risk, n_records, settings))
 
 
 def _stayed(cells: Mapping[str, int]) -> list[str]:
@@ -104,15 +116,40 @@ def _stayed(cells: Mapping[str, int]) -> list[str]:
     return [f"{total} {WITHOUT_A_CONCEPT}, in the person's own record ({told}): whoever knows such a value finds it."]
 
 
-def _of_links(steps: Sequence[Masking], risk: Sequence[Risk], n_records: int) -> tuple[str, ...]:
+def _left_out(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    told = listed([repr(name) for name in names])
+    return [f"{counted(len(names), 'column')} {NOT_ATTACKED} ({told}): whoever knows them may recognise more persons."]
+
+
+def _of_links(
+    steps: Sequence[Masking], risk: Sequence[Risk], n_records: int, settings: Sequence[Setting] | None
+) -> tuple[str, ...]:
     n_linkages = count_linkages(risk)
     worst: dict[tuple[str, tuple[str, ...]], tuple[Risk, AgainstK]] = {}
     for one in risk:
-        key, found = (one.attack, one.columns), against_k(steps, one, n_records, n_linkages)
+        key, found = (one.attack, one.columns), against_k(steps, one, n_records, n_linkages, settings)
         if found and found.beyond == "above" and (key not in worst or found.low > worst[key][1].low):
             worst[key] = one, found
     sentences = [_beyond_k(*pair) for pair in worst.values()]
-    return (*sentences, *filter(None, map(_proven, risk)))
+    return (*sentences, *filter(None, map(_proven, risk)), *_of_whole_rows(steps, risk, n_records))
+
+
+def _of_whole_rows(steps: Sequence[Masking], risk: Sequence[Risk], n_records: int) -> list[str]:
+    """A sentence if rows are found by a few columns and read, more often than 1 in k or than `FEW` persons."""
+    limit = min([1 / k for step in steps if (k := k_of(step, n_records))], default=FEW)
+    return [_read_rows(one) for one in risk if one.details.get("whole_rows") and one.low > limit]
+
+
+def _read_rows(one: Risk) -> str:
+    told = one.details
+    return (
+        f"Knowing {len(one.columns)} of {told['columns_that_leave']:,} columns "
+        f"({listed([repr(name) for name in one.columns])}) {SINGLES_OUT} {_percent(told['singled_out'])} of persons: "
+        f"one released row has just these cells, and {_percent(told['read_right'])} of the other cells are read "
+        f"off it right (guessing the most frequent values: {_percent(told['guessed_right'])})."
+    )
 
 
 def count_linkages(risk: Sequence[Risk]) -> int:
@@ -120,7 +157,13 @@ def count_linkages(risk: Sequence[Risk]) -> int:
     return sum(is_linkage(one) and one.n > 0 for one in risk)
 
 
-def against_k(steps: Sequence[Masking], linkage: Risk, n_records: int, n_linkages: int) -> AgainstK | None:
+def against_k(
+    steps: Sequence[Masking],
+    linkage: Risk,
+    n_records: int,
+    n_linkages: int,
+    settings: Sequence[Setting] | None = None,
+) -> AgainstK | None:
     """A linkage beside the k of a step that masks a known column; None where no such step has one.
 
     Of several, it is the least k that is exceeded, or else the largest.
@@ -130,13 +173,14 @@ def against_k(steps: Sequence[Masking], linkage: Risk, n_records: int, n_linkage
         linkage: What was reached; None also for an attack that links nobody.
         n_records: For a k that is a share of the records.
         n_linkages: How many linkages are compared.
+        settings: For each step what its guarantee rests on; None for what breaks none.
     """
     if not is_linkage(linkage) or not linkage.n:
         return None
     low, high = wilson_interval(linkage.rate * linkage.n, linkage.n, n_linkages)
     found = [
-        AgainstK(k, step, low, high, _draws(linkage, k, n_linkages), _is_proved(step, linkage))
-        for step in steps
+        AgainstK(k, step, low, high, _draws(linkage, k, n_linkages), _is_proved(step, setting, linkage))
+        for step, setting in zip(steps, settings or [Setting()] * len(steps), strict=True)
         if set(step.columns) & set(linkage.columns) and (k := k_of(step, n_records))
     ]
     exceeded = [one for one in found if one.beyond == "above"]
@@ -164,10 +208,10 @@ def of_a_proof(draws: int) -> str:
     return f"{OF_A_PROOF} {'fewer than' if draws >= MOST_DRAWS else 'about'} 1 of {draws:,} releases"
 
 
-def _is_proved(step: Masking, linkage: Risk) -> bool:
+def _is_proved(step: Masking, setting: Setting, linkage: Risk) -> bool:
     """Whether a step's proof is about somebody who knows these columns: all of them are in it, of one release."""
     outside = tuple(name for name in linkage.columns if name not in step.columns)
-    promise = step.method.guarantee(Setting(left_out=outside))
+    promise = step.method.guarantee(replace(setting, left_out=outside))
     return promise.proved and promise.k is not None and linkage.attack != "composition"
 
 
@@ -200,7 +244,17 @@ def _proven(linkage: Risk) -> str | None:
 
 def is_linkage(risk: Risk) -> bool:
     """Whether an attack takes released records for those of persons."""
-    return risk.attack.endswith("linkage") or risk.attack == "composition"
+    return risk.attack.endswith("linkage") or risk.attack in {"composition", ROW_ORDER}
+
+
+def worst_linkage(risk: Sequence[Risk]) -> Risk | None:
+    """The linkage that reached most; None where there is none."""
+    return max((one for one in risk if is_linkage(one)), key=lambda one: one.rate, default=None)
+
+
+def counts_as_risk(risk: Risk) -> bool:
+    """Whether plans are compared by an attack: a linkage, or the reading of rows that leave whole."""
+    return is_linkage(risk) or bool(risk.details.get("whole_rows"))
 
 
 def k_of(step: Masking, n_records: int) -> int | None:

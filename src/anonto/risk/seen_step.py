@@ -9,7 +9,9 @@ import numpy as np
 
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import encode
-from anonto.table.prepare import described, numbers_of, prepare, with_missing_as_value
+from anonto.table.missing_codes import missing_codes
+from anonto.table.notation import numbers_of
+from anonto.table.prepare import described, prepare, with_missing_as_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from anonto.table.attributes import Attribute
     from anonto.table.columns import Column
     from anonto.table.description import ColumnDescription
+    from anonto.table.missing_codes import MissingCodes
     from anonto.table.prepare import Opener, PreparedColumn
 
     Codes = NDArray[np.int32]
@@ -65,6 +68,7 @@ def seen_step(
     description_of: Callable[[str], ColumnDescription],
     open_once: Opener,
     amounts: Longs | None = None,
+    written: Mapping[str, tuple[pl.Series, pl.Series]] | None = None,
 ) -> SeenStep:
     """Encode the columns of a step as masking did, and the released cells with the same codes.
 
@@ -75,6 +79,7 @@ def seen_step(
         description_of: What the plan says of a column.
         open_once: Opens ontologies.
         amounts: How many rows of the original each row stands for; None where it stands for itself.
+        written: The cells with the codes that mean missing, where they are not those above.
     """
     moves_missing = bool(getattr(method, "moves_missing", False))
     seen = []
@@ -83,8 +88,13 @@ def seen_step(
         description = description_of(name)
         encoded = described(name, replace(encode(before), amounts=amounts), description)
         prepared = prepare(name, encoded, description, open_once)
-        attribute, original = with_missing_as_value(prepared, encoded)
+        apart = moves_missing or description.missing_codes == "keep"
+        as_written = cells[name] if written is None else written[name]
+        missing = missing_codes(as_written[0], encoded.codes < 0) if apart else None
+        attribute, original = with_missing_as_value(prepared, encoded, missing)
         masked = _in_codes_of(prepared, encoded, encode(after), original, description.na)
+        if missing is not None:
+            masked = _with_codes(masked, len(encoded.values), as_written[1], missing)
         if moves_missing:
             nothing = np.zeros(original.size, dtype=np.int32)
             seen.append(SeenColumn(name, attribute, original, masked, (nothing, nothing)))
@@ -94,6 +104,14 @@ def seen_step(
         before_codes, after_codes = (np.where(codes >= n_values, np.int32(-1), codes) for codes in (original, masked))
         seen.append(SeenColumn(name, prepared.attribute, before_codes, after_codes, (aside[0], aside[1])))
     return SeenStep(method, tuple(seen), amounts)
+
+
+def _with_codes(masked: Codes, first: int, cells: pl.Series, missing: MissingCodes) -> Codes:
+    """Released codes in which a missing cell has the value of its own code, from the first on."""
+    released = missing_codes(cells, masked == first)
+    place_of = {code: first + place for place, code in enumerate(missing.codes)}
+    values = np.array([*(place_of.get(code, UNKNOWN) for code in released.codes), 0], dtype=np.int32)
+    return np.where(released.of_records >= 0, values[released.of_records], masked)
 
 
 def _in_codes_of(
@@ -108,7 +126,7 @@ def _in_codes_of(
     attribute = prepared.attribute
     if UNKNOWN in new_code and isinstance(attribute, NumericAttribute):
         of_number = dict(zip(attribute.numbers.tolist(), range(attribute.numbers.size), strict=True))
-        numbers = numbers_of(released.values)
+        numbers = numbers_of(released.values, prepared.notation.decimal)
         new_code = [
             of_number.get(number, UNKNOWN) if code == UNKNOWN else code
             for code, number in zip(new_code, numbers.tolist(), strict=True)

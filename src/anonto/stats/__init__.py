@@ -17,6 +17,7 @@ from anonto.stats.marginality import (
     marginality_covariance,
     marginality_covariance_matrix,
     marginality_mean,
+    marginality_numerical_mean,
     marginality_variance,
 )
 from anonto.stats.records import record_distances
@@ -32,6 +33,7 @@ __all__ = [
     "marginality_covariance",
     "marginality_covariance_matrix",
     "marginality_mean",
+    "marginality_numerical_mean",
     "marginality_variance",
     "record_distances",
     "semantic_mean",

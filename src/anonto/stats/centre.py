@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.arithmetic import dot
 from anonto.stats.ties import TOLERANCE
 from anonto.table.attributes import nominal_attribute
 from anonto.table.columns import encode_present
@@ -67,7 +68,7 @@ def semantic_variance(
     column = encode_present(values)
     attribute = nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content)
     to_mean = attribute.distances_to(mean_of(attribute))
-    return float(attribute.shares @ to_mean**2)
+    return dot(attribute.shares, to_mean**2)
 
 
 def mean_of(attribute: NominalAttribute) -> str:

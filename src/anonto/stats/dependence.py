@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.arithmetic import dot, matrix_product
 from anonto.errors import NegativeRadicandWarning, TooFewRecordsError
 from anonto.stats import kernels
 from anonto.stats.contingency import joint_shares
@@ -147,11 +148,11 @@ class Means:
     @property
     def mean(self) -> float:
         """The mean distance of two records, a record and itself included."""
-        return float(self.shares @ self.row_means)
+        return dot(self.shares, self.row_means)
 
     def variance(self) -> Squared:
         """The squared distance variance."""
-        of_rows = float(self.shares @ self.row_means**2)
+        of_rows = dot(self.shares, self.row_means**2)
         return Squared.of_means(self.mean_square, self.mean**2, of_rows, self.n_records)
 
 
@@ -299,14 +300,17 @@ def _in_bands(few: NominalAttribute, many: NominalAttribute, shares: Any) -> tup
 
 def _covariance(a: Means, b: Means, shares: Any, product: float) -> Squared:
     """From the mean product of the distances of two records in both columns."""
-    of_rows = float(a.row_means @ (shares @ b.row_means))
+    of_rows = dot(
+        a.row_means, matrix_product(shares, b.row_means) if isinstance(shares, np.ndarray) else shares @ b.row_means
+    )
     return Squared.of_means(product, a.mean * b.mean, of_rows, a.n_records)
 
 
 def _mean_product(of_a: Floats, of_b: Floats, shares: Any) -> float:
     """Σ (Dᴬ P) ∘ (P Dᴮ): the mean product of the distances of two records in both columns."""
     if isinstance(shares, np.ndarray):
-        return float(np.einsum("ij,ij->", of_a @ shares, shares @ of_b))
+        left, right = matrix_product(shares.T, of_a), matrix_product(shares, of_b)
+        return dot(left.T.ravel(), right.ravel())
     if of_a.shape[0] > of_b.shape[0]:
         of_a, of_b, shares = of_b, of_a, shares.T
     pairs, values = _by_column(shares), np.arange(of_b.shape[0])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.arithmetic import dot
 from anonto.stats.transport_kernels import NOTHING, cheapest_transport
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def earth_movers_distance(a: Floats, b: Floats, distances: Floats | None, number
         if not extent:
             return 0.0
         carried = np.abs(np.cumsum((a - b)[order]))[:-1]
-        return float(carried @ np.diff(numbers[order])) / extent
+        return dot(carried, np.diff(numbers[order])) / extent
     if distances is None:
         return float(np.abs(a - b).sum()) / 2.0
     surplus = a - b

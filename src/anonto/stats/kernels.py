@@ -6,59 +6,51 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from anonto.arithmetic import sum_of_products
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True)
 def weighted_rows(distances: Floats, shares: Floats) -> tuple[Floats, float]:
-    """The mean of each row, and the mean square of all distances."""
-    means = np.empty(distances.shape[0], np.float64)
-    square = 0.0
+    """The mean of each row, and the mean square of all distances, of a symmetric table.
+
+    Rows are added to each other, so that processors add several columns at once without changing the order of any sum.
+    """
+    means = np.zeros(distances.shape[0], np.float64)
+    squares = np.zeros(distances.shape[0], np.float64)
     for i in range(distances.shape[0]):
-        row = distances[i]
-        of_row = 0.0
-        square_of_row = 0.0
-        for j in range(row.size):
-            weighted = row[j] * shares[j]
-            of_row += weighted
-            square_of_row += weighted * row[j]
-        means[i] = of_row
-        square += square_of_row * shares[i]
-    return means, square
+        _add_row(distances[i], shares[i], means, squares)
+    return means, sum_of_products(squares, shares)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True)
+def _add_row(row: Floats, share: float, means: Floats, squares: Floats) -> None:
+    for j in range(row.size):
+        weighted = share * row[j]
+        means[j] += weighted
+        squares[j] += weighted * row[j]
+
+
+@njit(cache=True, nogil=True)
 def weighted_band(band: Floats, shares: Floats, means: Floats) -> float:
     """The part of some rows in the mean square of all distances, and in the mean of each row, which is added to.
 
     The first columns of the band are its rows; the distances to the other columns count both ways.
     """
     n_rows = band.shape[0]
-    other_shares, other_means = shares[n_rows:], means[n_rows:]
-    square = 0.0
+    squares = np.zeros(band.shape[1], np.float64)
     for i in range(n_rows):
-        own, others, share = band[i, :n_rows], band[i, n_rows:], shares[i]
-        of_row = 0.0
-        of_own = 0.0
-        for j in range(own.size):
-            weighted = own[j] * shares[j]
-            of_row += weighted
-            of_own += weighted * own[j]
-        of_others = 0.0
-        for j in range(others.size):
-            weighted = others[j] * other_shares[j]
-            of_row += weighted
-            of_others += weighted * others[j]
-        for j in range(others.size):
-            other_means[j] += share * others[j]
-        means[i] += of_row
-        square += (of_own + 2.0 * of_others) * share
-    return square
+        _add_row(band[i], shares[i], means, squares)
+    for i in range(n_rows):
+        means[i] += sum_of_products(band[i, n_rows:], shares[n_rows:])
+    own = sum_of_products(squares[:n_rows], shares[:n_rows])
+    return own + 2.0 * sum_of_products(squares[n_rows:], shares[n_rows:])
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True)
 def mean_product(
     of_a: Floats, band: Floats, first_column: int, values: Longs, starts: Ints, pair_a: Ints, shares: Floats
 ) -> float:
@@ -94,9 +86,7 @@ def mean_product(
             one, share = by_a[pair_a[pair]], shares[pair]
             for t in range(n_rows):
                 of_value[t] += share * one[t]
-        product = 0.0
-        for t in range(n_rows):
-            product += of_value[t] * band[t, first_column + j]
+        product = sum_of_products(of_value, band[:, first_column + j])
         if j < n_rows:
             own += product
         else:

@@ -76,6 +76,24 @@ def marginality_mean(
     return column.values[min(least.tolist(), key=column.first_positions().__getitem__)]
 
 
+def marginality_numerical_mean(
+    values: Any,
+    tax: Taxonomy,
+    measure: str = "ancestor",
+    root: str = "ontology",
+    *,
+    information_content: str = "sanchez",
+) -> float:
+    r"""The numerical mean of a nominal column: the least marginality of its values (eq. 4).
+
+    $$NumMean_M(X) = \min_j m(x_j)$$
+
+    It is the marginality of `marginality_mean`, and grows with the number of records. The arguments are those of
+    `marginality`.
+    """
+    return float(_of_distinct(encode_present(values), tax, measure, root, information_content).min())
+
+
 def marginality_variance(
     values: Any,
     tax: Taxonomy,

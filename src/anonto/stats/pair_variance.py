@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.arithmetic import dot, matrix_product
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,8 +27,8 @@ def numbers_in_pair_units(numbers: Floats, counts: Longs) -> Floats:
     largest = float(np.abs(numbers).max(initial=0.0))
     units = numbers / largest if largest > 0 else numbers
     n = int(counts.sum())
-    centred = units - float(counts @ units) / max(n, 1)
-    variance = float(counts @ centred**2) / (n - 1) if n > 1 else 0.0
+    centred = units - dot(counts, units) / max(n, 1)
+    variance = dot(counts, centred**2) / (n - 1) if n > 1 else 0.0
     return np.asarray(centred / np.sqrt(2.0 * variance) if variance > 0 else np.zeros_like(centred))
 
 
@@ -41,10 +43,7 @@ def weight_of_pairs(distances: Floats | None, counts: Longs, scale: str) -> floa
     n = int(counts.sum())
     if n < 2:
         return 0.0
-    if distances is None:
-        variance = n - float(counts @ counts.astype(np.float64)) / n
-    else:
-        variance = float(counts @ distances @ counts) / n
+    variance = n - dot(counts, counts) / n if distances is None else dot(matrix_product(distances, counts), counts) / n
     if scale == "mean":
         variance /= n - 1
     return 1.0 / variance if variance > 0 else 0.0

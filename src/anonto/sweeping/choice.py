@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import NoSafePlanError, counted
+from anonto.errors import NoSafePlanError, counted, listed
 from anonto.table.beside import written_beside
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Choice:
     """The safest of the plans that keep more and are not allowed: what giving way a little would bring."""
     safest: Point | None
     """The plan with the lowest upper end of all."""
+    hardly_masked: tuple[Point, ...] = ()
+    """The plans within the limit that leave most cells of a column as they were, which `mask` would warn about."""
     on_all: OnAll | None = None
     """Where the plans were tried on a sample, what the whole table says; the other points are of the sample."""
 
@@ -92,6 +94,7 @@ class Choice:
             "runner_up": _label(self.runner_up),
             "next_cheaper": _label(self.next_cheaper),
             "safest": _label(self.safest),
+            "hardly_masked": [one.label for one in self.hardly_masked],
             "on_all": None if self.on_all is None else self.on_all.to_dict(),
             "why": self.why,
         }
@@ -105,7 +108,8 @@ def choose(points: Sequence[Point], max_risk: float, whole: WholeTable | None = 
         max_risk: What is allowed.
         whole: All records, where the points are of a sample: there too it must be allowed.
     """
-    allowed = sorted((one for one in points if one.high <= max_risk), key=_best_first)
+    within = sorted((one for one in points if one.high <= max_risk), key=_best_first)
+    allowed = [one for one in within if not one.hardly_changed]
     on_all = None if whole is None else _on_all(allowed, max_risk, whole)
     if on_all is not None:
         n_tried = len(on_all.unsafe)
@@ -118,6 +122,7 @@ def choose(points: Sequence[Point], max_risk: float, whole: WholeTable | None = 
         allowed[1] if len(allowed) > 1 else None,
         min(more, key=_safest_first, default=None) if best is not None else None,
         min(points, key=_safest_first, default=None),
+        tuple(one for one in within if one.hardly_changed),
         on_all,
     )
 
@@ -127,7 +132,7 @@ def _on_all(allowed: Sequence[Point], max_risk: float, whole: WholeTable) -> OnA
     unsafe: list[tuple[str, float | None]] = []
     for one in allowed[:MOST_TRIED_ON_ALL]:
         found = whole.tried(one, max_risk)
-        if found is not None and found.high <= max_risk:
+        if found is not None and found.high <= max_risk and not found.hardly_changed:
             return OnAll(whole.n_records, whole.n_seeds, found, tuple(unsafe), len(allowed) - len(unsafe) - 1)
         unsafe.append((one.label, None if found is None else found.high))
     return OnAll(whole.n_records, whole.n_seeds, None, tuple(unsafe), len(allowed) - len(unsafe))
@@ -174,7 +179,20 @@ def _reasons(choice: Choice) -> list[str]:
             f"The next plan that keeps more, {one.label}, would keep {one.utility:.3f}, but is not allowed: "
             f"{_linked(one)}."
         )
-    return told if on_all is None else [*told, *_only_in_sample(on_all)]
+    told += _left_out(choice)
+    return told if on_all is None else [*told, *_only_in_sample(on_all, choice.max_risk)]
+
+
+def _left_out(choice: Choice) -> list[str]:
+    """Why the plan within the limit that keeps most was not taken, where it hardly masks."""
+    if not choice.hardly_masked:
+        return []
+    one, n = choice.hardly_masked[0], len(choice.hardly_masked)
+    others = f", and {counted(n - 1, 'other plan')}" if n > 1 else ""
+    return [
+        f"{one.label}{others} would be within the limit, but most cells of some column leave as they were "
+        f"({listed([repr(name) for name in one.hardly_changed])}): masking would warn about it."
+    ]
 
 
 def _why_none(choice: Choice, limit: str) -> list[str]:
@@ -182,7 +200,10 @@ def _why_none(choice: Choice, limit: str) -> list[str]:
     if safest is None:
         return ["No plan could be tried."]
     if on_all is not None and on_all.unsafe:
-        told = [f"No plan was found to be safe at {limit} on the whole table.", *_only_in_sample(on_all)]
+        told = [
+            f"No plan was found to be safe at {limit} on the whole table.",
+            *_only_in_sample(on_all, choice.max_risk),
+        ]
         if on_all.n_not_tried:
             n = on_all.n_not_tried
             told.append(
@@ -192,6 +213,8 @@ def _why_none(choice: Choice, limit: str) -> list[str]:
         told.append("Take a larger sample, or windows that are a share of the records (percent) instead of a number.")
         return told
     tried = "" if on_all is None else " in the sample"
+    if choice.hardly_masked:
+        return [f"No plan that was tried is safe at {limit}{tried} and masks every column.", *_left_out(choice)]
     return [
         f"No plan that was tried is safe at {limit}{tried}.",
         f"The safest is {safest.label}, which keeps a utility of {safest.utility:.3f}.",
@@ -200,14 +223,19 @@ def _why_none(choice: Choice, limit: str) -> list[str]:
     ]
 
 
-def _only_in_sample(on_all: OnAll) -> list[str]:
+def _only_in_sample(on_all: OnAll, max_risk: float) -> list[str]:
     """The plans that a sample flatters."""
     return [
-        f"{label} is within the limit in the sample only: it cannot be carried out on the whole table."
-        if high is None
-        else f"{label} is within the limit in the sample only: on the whole table the upper end is {_percent(high)}."
-        for label, high in on_all.unsafe
+        f"{label} is within the limit in the sample only: {_on_whole(high, max_risk)}." for label, high in on_all.unsafe
     ]
+
+
+def _on_whole(high: float | None, max_risk: float) -> str:
+    if high is None:
+        return "it cannot be carried out on the whole table"
+    if high <= max_risk:
+        return "on the whole table most cells of some column leave as they were"
+    return f"on the whole table the upper end is {_percent(high)}"
 
 
 def _attacked(point: Point) -> str:

@@ -1,8 +1,9 @@
 """The plans that were tried, each with its risk and its utility over the seeds, and the front of those worth having.
 
-The risk of a plan is the share of persons that the worst linkage reaches, on average over its seeds. Its ``high`` is
-the largest upper end of a 95 % interval of any linkage with any of its seeds, and what a limit is compared with: a
-plan is allowed where even that is below it.
+The risk of a plan is the share of persons that the worst linkage reaches, on average over its seeds; the worst intruder
+knows every column that leaves and is not declared confidential. Where rows leave whole, reading them by a few columns
+counts like a linkage. Its ``high`` is the largest upper end of a 95 % interval of any of these attacks with any of its
+seeds, and what a limit is compared with: a plan is allowed where even that is below it.
 """
 
 from __future__ import annotations
@@ -107,6 +108,11 @@ class Point:
         """Whether every step has a guarantee that is proved for this table."""
         return all(one.get("proved", False) for one in self.runs[0]["guarantees"])
 
+    @property
+    def hardly_changed(self) -> tuple[str, ...]:
+        """The columns that `mask` would warn about, because most of their cells leave as they were with some seed."""
+        return tuple(dict.fromkeys(name for run in self.runs for name in run["hardly_changed"]))
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
         return {
@@ -122,6 +128,7 @@ class Point:
             "utility": self.utility,
             "losses": self.losses,
             "proved": self.proved,
+            "hardly_changed": list(self.hardly_changed),
             "runs": [{"seed": number, **run} for number, run in enumerate(self.runs)],
         }
 
@@ -172,10 +179,10 @@ class Sweep:
         """The plan that keeps most utility while no linkage exceeds a risk, and why.
 
         A plan is allowed where the upper end of the 95 % interval of every linkage, with every seed, is at most the
-        risk. Of plans of equal utility the safer is taken. Where none is allowed the answer has no point, and names
-        the safest. Where the plans were tried on a sample, those that are allowed in it are tried on the whole table
-        too, those that keep most first, until one is allowed there, but not more than a few: none is called safe that
-        is so in the sample only.
+        risk, and where `mask` would not warn that it hardly changes a column. Of plans of equal utility the safer is
+        taken. Where none is allowed the answer has no point, and names the safest. Where the plans were tried on a
+        sample, those that are allowed in it are tried on the whole table too, those that keep most first, until one
+        is allowed there, but not more than a few: none is called safe that is so in the sample only.
 
         Args:
             max_risk: From 0 to 1; without one, that of the sweep.

@@ -83,12 +83,13 @@ def sweep(
     limit = None if max_risk is None else require_risk(max_risk)
     columns = masked_columns(chosen)
     open_once = opener(chosen.folder)
-    door = Door(read_table(table, **chosen.table).frame if isinstance(table, str | os.PathLike) else table)
+    read = read_table(table, **chosen.table) if isinstance(table, str | os.PathLike) else None
+    door = Door(table) if read is None else Door(read.frame, origin=read.origin)
     all_records, n_records = _looked_at(door, chosen, columns), len(door)
     frame = _sampled(all_records, sample)
-    opened = _opened(chosen, frame.columns, open_once)
-    released = [name for name in door.names if chosen.description(name).role != "identifier"]
-    is_whole = len(frame.columns) == len(released)
+    described = [name for name in frame.columns if name in chosen.columns or name in columns]
+    opened = _opened(chosen, described, open_once)
+    is_whole = len(frame.columns) == len(described)
     job = Job(frame, opened, at_random_of(frame, opened, columns, open_once), is_whole)
     plans, skipped = plans_to_try(chosen, grid, frame.height)
     marks = _marks(frame, n_records, opened)
@@ -153,17 +154,13 @@ def _tell(progress: Progress | None, n_done: int, n_all: int) -> None:
 
 
 def _looked_at(door: Door, plan: Plan, columns: tuple[str, ...]) -> pl.DataFrame:
-    """The columns that are masked or attacked; identifiers go no further than here."""
+    """The columns that leave, whether the plan names them or not; identifiers go no further than here."""
     import polars as pl
 
     for name in (*plan.columns, *columns):
         if name not in door.names:
             raise MissingColumnError(name, door.names)
-    names = [
-        name
-        for name in door.names
-        if (name in plan.columns or name in columns) and plan.description(name).role != "identifier"
-    ]
+    names = [name for name in door.names if plan.description(name).role != "identifier"]
     return pl.DataFrame([door.series(name).alias(name) for name in names])
 
 

@@ -11,7 +11,7 @@ from anonto.assessment import measured
 from anonto.errors import InputError
 from anonto.methods.registry import method_of
 from anonto.plan import Plan, Step
-from anonto.risk.findings import is_linkage
+from anonto.risk.findings import counts_as_risk
 from anonto.run import mask
 from anonto.table.comparison import compared_column
 from anonto.table.series import as_text_series
@@ -61,7 +61,7 @@ def at_random_of(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_
     columns = {
         name: compared_column(name, before[name], before[name], plan.description(name), open_once)
         for name in frame.columns
-        if name in masked or plan.description(name).role != "other"
+        if name in masked or (name in plan.columns and plan.description(name).role != "other")
     }
     return lost_at_random(columns, masked)
 
@@ -87,14 +87,15 @@ def done(job: Job, unit: Unit) -> dict[str, Any]:
         if job.is_whole and _holds_the_same_records(job.frame, release):
             return {"skipped": THE_TABLE_ITSELF}
         found = measured(job.frame, release.table, plan)
-    linkages = [one for one in found.risk if is_linkage(one)]
-    worst = max(linkages, key=lambda one: (one.rate, one.high), default=None)
+    reached = [one for one in found.risk if counts_as_risk(one)]
+    worst = max(reached, key=lambda one: (one.rate, one.high), default=None)
     result = {
         "worst": None if worst is None else {**_told(worst), "knowledge": worst.knowledge},
-        "upper": max((one.high for one in linkages), default=1.0),
+        "upper": max((one.high for one in reached), default=1.0),
         "attacks": [_told(one) for one in found.risk],
         "losses": utility_of(found.utility, job.at_random, plan.masked),
         "guarantees": [_guarantee(step) for step in release.evidence["steps"]],
+        "hardly_changed": [name for step in release.evidence["steps"] for name in step["hardly_changed"]],
     }
     rounded: dict[str, Any] = _rounded(result)
     return rounded

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypedDict
 import numpy as np
 
 from anonto.errors import TaxonomyTypeError, UnknownMeasureError, UnmatchedValuesError
+from anonto.ontology.spelling import BY_ID, Spelling, spelling_of
 from anonto.taxonomy.distance import MEASURES, OF_THE_WHOLE_ONTOLOGY
 from anonto.taxonomy.matrix import distance_bands, distance_matrix, weighted_sums
 from anonto.taxonomy.taxonomy import Taxonomy
@@ -76,6 +77,14 @@ class NominalAttribute:
     information_content: str
     root: str = "ontology"
     """The policy that chose the domain."""
+    spelling: Spelling = BY_ID
+    """How concepts are written that are released."""
+
+    @property
+    def further_texts(self) -> tuple[str, ...]:
+        """The texts of the concepts behind those of the column's own values."""
+        further = self.concepts[len(self.column.values) :]
+        return tuple(self.spelling.text(concept, self.space) for concept in further)
 
     @property
     def n_records(self) -> int:
@@ -139,18 +148,34 @@ class NominalAttribute:
         return row
 
     def codes_of(self, concepts: Sequence[str]) -> tuple[NominalAttribute, NDArray[np.int32]]:
-        """The codes of some concepts, and this attribute with those that no value has behind its own.
+        """The codes of some concepts as they are released, and this attribute with new ones behind its own values.
 
-        A concept that several values have is the most frequent of them.
+        A concept has the code of a value only if that is written as the concept is when it is released: a released
+        cell must not show how the records of its concept were spelt.
         """
-        code_of: dict[str, int] = {}
-        for code in np.argsort(-self.counts, kind="stable").tolist():
-            code_of.setdefault(self.concepts[code], code)
+        own, n_own = self.column.values, len(self.column.values)
+        code_of = {
+            concept: code
+            for code, concept in enumerate(self.concepts)
+            if code >= n_own or own[code] == self.spelling.text(concept, self.space)
+        }
         further = list(dict.fromkeys(concept for concept in concepts if concept not in code_of))
         code_of.update({concept: len(self.concepts) + place for place, concept in enumerate(further)})
         counts = np.concatenate([self.counts, np.zeros(len(further), dtype=np.int64)])
         extended = replace(self, concepts=(*self.concepts, *further), counts=counts)
         return extended, np.array([code_of[concept] for concept in concepts], dtype=np.int32)
+
+    def first_codes(self) -> NDArray[np.int32] | None:
+        """For each code the first with the same concept, and −1 behind them; None where each code is its own.
+
+        Cells that are exchanged keep their spelling, so each is a value of its own; concepts that are released have
+        another code than values that are spelt differently.
+        """
+        if len(self.concepts) == len(self.column.values):
+            return None
+        first: dict[str, int] = {}
+        codes = [first.setdefault(concept, code) for code, concept in enumerate(self.concepts)]
+        return None if len(first) == len(codes) else np.array([*codes, -1], dtype=np.int32)
 
     def _weighted(self, rows: NDArray[np.int32]) -> Floats:
         return weighted_sums(self.space, rows, self._numbers(), self.shares, self.measure, **self._content())
@@ -276,11 +301,25 @@ class TextAttribute:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExtendedAttribute:
-    """A column with further values behind its own that nothing is known of: at distance 1 to every other value."""
+    """A column with further values behind its own that nothing is known of: at distance 1 to every other value.
+
+    The last of them are the codes of missing cells, at distance 0 to each other.
+    """
 
     base: Attribute
     further: NDArray[np.int64]
     """How many records have each further value."""
+    n_codes: int = 1
+    """How many of these are codes of missing cells."""
+
+    @property
+    def first_code(self) -> int:
+        """The first of the values that are codes of missing cells."""
+        return int(self.base.counts.size + self.further.size - self.n_codes)
+
+    def one_missing(self, codes: Codes) -> Codes:
+        """Codes with all missing cells as one value."""
+        return np.minimum(codes, self.first_code)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -292,19 +331,21 @@ class ExtendedAttribute:
         known = self.base.counts.size
         out = 1.0 - np.eye(known + self.further.size)
         out[:known, :known] = self.base.distances()
+        out[self.first_code :, self.first_code :] = 0.0
         return out
 
     def pair_distances(self, a: Codes, b: Codes) -> Floats:
         """Some pairs of distinct values."""
         known = (a < self.base.counts.size) & (b < self.base.counts.size)
-        out = np.asarray(a != b, dtype=np.float64)
+        out = np.asarray(self.one_missing(a) != self.one_missing(b), dtype=np.float64)
         out[known] = self.base.pair_distances(a[known], b[known])
         return out
 
     def distances_from(self, codes: Codes) -> Floats:
         """Some distinct values, a row each, to all distinct values."""
         n_known = self.base.counts.size
-        out = np.not_equal.outer(codes, np.arange(n_known + self.further.size)).astype(np.float64)
+        values = self.one_missing(np.arange(n_known + self.further.size))
+        out = np.not_equal.outer(self.one_missing(codes), values).astype(np.float64)
         known = np.flatnonzero(codes < n_known)
         out[known, :n_known] = self.base.distances_from(codes[known])
         return out
@@ -314,12 +355,17 @@ class ExtendedAttribute:
         n_known, of_known = self.base.counts.size, self.base.distance_tables()
 
         def table(a: Codes, b: Codes) -> Floats:
-            out = np.not_equal.outer(a, b).astype(np.float64)
+            out = np.not_equal.outer(self.one_missing(a), self.one_missing(b)).astype(np.float64)
             rows, columns = np.flatnonzero(a < n_known), np.flatnonzero(b < n_known)
             out[np.ix_(rows, columns)] = of_known(a[rows], b[columns])
             return out
 
         return table
+
+
+def first_codes(attribute: Attribute) -> NDArray[np.int32] | None:
+    """For each code the first that means the same, and −1 behind them: see `NominalAttribute.first_codes`."""
+    return attribute.first_codes() if isinstance(attribute, NominalAttribute) else None
 
 
 ROWS_AT_ONCE = 1024
@@ -336,6 +382,7 @@ def nominal_attribute(
     information_content: str = "sanchez",
     name: str | None = None,
     concepts: Sequence[str] | None = None,
+    spelling: str = "id",
 ) -> NominalAttribute:
     """Place the values of a column in a taxonomy.
 
@@ -353,4 +400,5 @@ def nominal_attribute(
         raise UnmatchedValuesError([column.values[n] for n in unmatched], cells, taxonomy.name, name)
     domain = taxonomy.rooted(root, placed)
     space = taxonomy if measure in OF_THE_WHOLE_ONTOLOGY else domain
-    return NominalAttribute(column, placed, counts, domain, space, measure, information_content, root)
+    written = spelling_of(taxonomy, spelling)
+    return NominalAttribute(column, placed, counts, domain, space, measure, information_content, root, written)

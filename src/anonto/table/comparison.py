@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.table.attributes import NumericAttribute
+from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.table.columns import Column, encode
+from anonto.table.missing_codes import NULL, missing_codes
 from anonto.table.prepare import prepare
 from anonto.table.records import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -58,6 +61,15 @@ class ComparedColumn:
     """The text of each code."""
     amounts: Amounts | None = None
     """What the rows stand for; None where each stands for itself in both tables."""
+    cells: tuple[Codes, Codes] | None = None
+    """Before and after: a number for each cell as it is written, so that codes of missing cells and values without a
+    concept are told apart; −1 for a null. None where the values tell all."""
+
+    def written(self, which: str) -> Codes:
+        """Numbers for the cells of one table as they are written."""
+        if self.cells is None:
+            return self.side(which)[0]
+        return self.cells[0] if which == "original" else self.cells[1]
 
     @property
     def n_rows(self) -> int:
@@ -93,9 +105,28 @@ class ComparedColumn:
         """Distinct values of both tables."""
         return int(self.attribute.counts.size)
 
+    def meanings(self) -> Codes:
+        """For each code a number that all ways to write its value share, and −1 behind them for no value."""
+        attribute = self.attribute
+        keys: Sequence[Any] = range(self.n_values)
+        if isinstance(attribute, NumericAttribute):
+            keys = attribute.numbers.tolist()
+        elif isinstance(attribute, NominalAttribute):
+            keys = attribute.concepts
+        elif isinstance(attribute, MeanAttribute):
+            keys = list(zip(*(part.concepts for part in attribute.parts), strict=True))
+        number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+        return np.array([*(number[key] for key in keys), -1], dtype=np.int32)
+
+    def same(self) -> NDArray[np.bool_]:
+        """Which rows mean the same before and after, or have no value twice."""
+        meanings = self.meanings()
+        return np.asarray(meanings[self.original] == meanings[self.masked])
+
     def taken(self, rows: NDArray[np.integer]) -> ComparedColumn:
         """The same column for some persons only."""
-        return replace(self, original=self.original[rows], masked=self.masked[rows], amounts=None)
+        cells = None if self.cells is None else (self.cells[0][rows], self.cells[1][rows])
+        return replace(self, original=self.original[rows], masked=self.masked[rows], amounts=None, cells=cells)
 
 
 def compared_column(
@@ -105,6 +136,7 @@ def compared_column(
     description: ColumnDescription,
     open_once: Opener,
     amounts: Amounts | None = None,
+    written: tuple[pl.Series, pl.Series] | None = None,
 ) -> ComparedColumn:
     """Encode a column of both tables together and place its values in the space that the plan describes.
 
@@ -115,8 +147,11 @@ def compared_column(
         description: What the plan says of it.
         open_once: Opens ontologies.
         amounts: What the rows stand for, where they do not stand for themselves.
+        written: The cells before and after with the codes that mean missing, where they are not those above.
     """
-    before, after = (_with_missing(encode(cells), description) for cells in (original, masked))
+    encoded = encode(original), encode(masked)
+    numbers = _numbers_of_cells(encoded, (original, masked) if written is None else written)
+    before, after = (_with_missing(column, description) for column in encoded)
     values = tuple(sorted({*before.values, *after.values}))
     place = {value: code for code, value in enumerate(values)}
     both = Column(
@@ -132,7 +167,21 @@ def compared_column(
     if isinstance(attribute, NumericAttribute):
         own = attribute.numbers[np.unique(first[first >= 0])]
         attribute = replace(attribute, extent=float(np.ptp(own)) if own.size else 0.0)
-    return ComparedColumn(name, description, attribute, first, second, prepared.column.values, amounts)
+    return ComparedColumn(name, description, attribute, first, second, prepared.column.values, amounts, numbers)
+
+
+def _numbers_of_cells(encoded: tuple[Column, Column], cells: tuple[pl.Series, pl.Series]) -> tuple[Codes, Codes]:
+    """For the cells of two tables numbers: the same for the same; −1 for a null."""
+    texts = sorted({*encoded[0].values, *encoded[1].values})
+    place = {text: number for number, text in enumerate(texts)}
+    missing = [missing_codes(own, column.codes < 0) for own, column in zip(cells, encoded, strict=True)]
+    further = sorted({code for one in missing for code in one.codes if code != NULL})
+    number_of = {code: len(texts) + number for number, code in enumerate(further)} | {NULL: -1}
+    out = []
+    for column, own in zip(encoded, missing, strict=True):
+        of_code = np.array([*(number_of[code] for code in own.codes), -1], dtype=np.int32)
+        out.append(np.where(own.of_records >= 0, of_code[own.of_records], _renumbered(column, place)))
+    return out[0], out[1]
 
 
 def _tolerant(unmatched: str) -> str:

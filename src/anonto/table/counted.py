@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.table.columns import MISSING, Column, counts_of, look_up
-from anonto.table.series import as_text_series
+from anonto.table.missing_codes import NULL, text_code
+from anonto.table.series import as_text_series, plain_floats
 from anonto.table.text_views import texts_known
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     import polars as pl
     from numpy.typing import NDArray
+
+    from anonto.table.missing_codes import Code
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
@@ -85,6 +88,19 @@ class LearntColumn:
         place_of = {value: place for place, value in enumerate(values)}
         places = [place_of.get(text, otherwise) for text in self.texts.to_list()]
         return np.array([*places, otherwise], dtype=np.int32)
+
+    def missing_codes(self, values: Sequence[str]) -> dict[Code, int]:
+        """The codes of missing cells that occur, in their order, each with its raw code: all but those of values."""
+        known = set(values)
+        texts = enumerate(zip(self.texts.to_list(), self.counts.tolist(), strict=True))
+        found = {text_code(text): raw for raw, (text, count) in texts if count and text not in known}
+        if self.n_rows > int(self.counts.sum()):
+            found[NULL] = MISSING
+        return dict(sorted(found.items()))
+
+    def count_of(self, raw: int) -> int:
+        """How many cells have a raw code, or are null."""
+        return int(self.counts[raw]) if raw >= 0 else self.n_rows - int(self.counts.sum())
 
     def codes_of(self, cells: pl.Series) -> Codes:
         """The raw codes of cells that have all been met, here or elsewhere."""
@@ -191,7 +207,7 @@ class Learner:
         import polars as pl
 
         self._texts = pl.concat([self._texts, texts])
-        self._cells = pl.concat([self._cells, cells.cast(self._cells.dtype)])
+        self._cells = pl.concat([self._cells, plain_floats(cells.cast(self._cells.dtype))])
         self._counts = np.concatenate([self._counts, np.zeros(len(texts), dtype=np.int64)])
 
     def _renew(self) -> None:

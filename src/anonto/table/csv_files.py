@@ -151,7 +151,7 @@ def sink_csv(parts: Callable[[], Iterator[pl.DataFrame]], origin: Origin, path: 
 
 
 def _write(frames: Iterator[pl.DataFrame], path: Path, name: str, dialect: Dialect, *, is_packed: bool) -> None:
-    first = flat_columns(next(frames), name, "CSV")
+    first = _spelt(next(frames), name)
     header = _header(first.columns, dialect)
     with _sink(path, is_packed=is_packed) as file:
         if dialect.has_mark:
@@ -159,7 +159,16 @@ def _write(frames: Iterator[pl.DataFrame], path: Path, name: str, dialect: Diale
         file.write(header.encode(dialect.encoding))
         _write_frame(first, file, dialect, is_packed=is_packed)
         for frame in frames:
-            _write_frame(flat_columns(frame, name, "CSV"), file, dialect, is_packed=is_packed)
+            _write_frame(_spelt(frame, name), file, dialect, is_packed=is_packed)
+
+
+def _spelt(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """A frame as CSV can hold it: durations are spelt as ISO 8601 has them."""
+    import polars as pl
+
+    frame = flat_columns(frame, name, "CSV")
+    spans = [column for column, dtype in frame.schema.items() if dtype == pl.Duration]
+    return frame.with_columns(pl.col(spans).dt.to_string("iso")) if spans else frame
 
 
 def _write_frame(frame: pl.DataFrame, file: IO[bytes], dialect: Dialect, *, is_packed: bool) -> None:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMeasureError
+from anonto.ontology.spelling import SPELLINGS
+from anonto.table.notation import DECIMALS
 from anonto.taxonomy.taxonomy import Taxonomy
 
 KINDS = ("nominal", "ordinal", "numeric")
 ROLES = ("identifier", "quasi-identifier", "confidential", "other")
 MISSING_POLICIES = ("keep", "drop", "refuse")
+CODES_POLICIES = ("merge", "keep")
 UNMATCHED_POLICIES = ("refuse", "keep", "drop", "nearest-ancestor")
 CONTENTS = ("sanchez", "seco", "data")
 
@@ -29,11 +32,19 @@ class ColumnDescription:
     root: str = "ontology"
     measure: str = "wu-palmer"
     information_content: str = "sanchez"
+    spelling: str = "id"
+    """How concepts are written that no cell is moved for."""
     missing: str = "keep"
+    missing_codes: str = "merge"
+    """Whether missing cells that stay in their rows are released with one code, or each with its own."""
     unmatched: str = "refuse"
     order: tuple[str, ...] = ()
+    decimal: str | None = None
+    """The decimal sign of numbers; None where the values tell it."""
     na: tuple[str, ...] = ()
     """Texts that mean missing."""
+    review: bool = False
+    """Whether a person must still confirm what the plan says of this column."""
 
     @classmethod
     def from_mapping(cls, name: str, given: Any) -> ColumnDescription:
@@ -71,8 +82,12 @@ class ColumnDescription:
         _one_of(f"kind of {where}", self.kind, KINDS)
         _one_of(f"role of {where}", self.role, ROLES)
         _one_of(f"missing of {where}", self.missing, MISSING_POLICIES)
+        _one_of(f"missing_codes of {where}", self.missing_codes, CODES_POLICIES)
         _one_of(f"unmatched of {where}", self.unmatched, UNMATCHED_POLICIES)
         _one_of(f"information_content of {where}", self.information_content, CONTENTS)
+        _one_of(f"spelling of {where}", self.spelling, SPELLINGS)
+        if self.decimal is not None:
+            _one_of(f"decimal of {where}", self.decimal, DECIMALS)
         if self.measure not in MEASURES:
             raise UnknownMeasureError(self.measure, MEASURES)
         for key in ("order", "na"):
@@ -80,6 +95,8 @@ class ColumnDescription:
                 raise ParameterError(f"{key} of {where}", "a list of texts", "something else")
         if self.kind == "ordinal" and (not self.order or len(set(self.order)) != len(self.order)):
             raise ParameterError(f"order of {where}", "a list of different texts, lowest first", list(self.order))
+        if not isinstance(self.review, bool):
+            raise ParameterError(f"review of {where}", "true or false", self.review)
         if not isinstance(self.root, str):
             raise ParameterError(f"root of {where}", "'ontology', 'lcs' or a concept id", "something else")
         if not self.ontologies_are_valid():

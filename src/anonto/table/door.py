@@ -1,18 +1,25 @@
 """The caller's table at the door: its columns come in as polars Series, the same kind of table goes out.
 
-Cells that change are taken from another row of the caller's own column, so that dtypes, categories, time zones and the
-caller's own kind of missing value stay as they were. The caller's table is never written to.
+Cells that change are taken from another row of the caller's own column, so that dtypes, time zones and the caller's own
+kind of missing value stay as they were. The caller's table is never written to.
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import DuplicateColumnError, TableTypeError
-from anonto.table.series import as_series
+from anonto.errors import CellTypeError, DuplicateColumnError, MixedCellsError, TableTypeError
+from anonto.table.arrow_columns import moving, picked, plain_floats_arrow
+from anonto.table.leftovers import without_leftovers
+from anonto.table.missing_codes import NAN, NAT, object_code
+from anonto.table.mixed_cells import ambiguous_values
+from anonto.table.series import as_series, as_text_series, plain_floats
+from anonto.table.table import without_declared
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -21,7 +28,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.table.missing_codes import Code
     from anonto.table.new_cells import NewCells
+    from anonto.table.table import Origin
 
     Rows = NDArray[np.integer]
 
@@ -53,9 +62,18 @@ class Substitution:
 class Door:
     """A table in the caller's own library."""
 
-    def __init__(self, table: Any, names: Sequence[str] | None = None, n_rows: int | None = None) -> None:
-        """Take a table, and if some of its columns are elsewhere the names of all and how many rows they have."""
-        self.table = table
+    def __init__(
+        self,
+        table: Any,
+        names: Sequence[str] | None = None,
+        n_rows: int | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        """Take a table, with the file that it was read from if there is one.
+
+        If some of its columns are elsewhere: the names of all, and how many rows they have.
+        """
+        self.table, self.origin = table, origin
         self.library = _library(table)
         names = [str(name) for name in (self._names() if names is None else names)]
         repeated = sorted({name for name in names if names.count(name) > 1})
@@ -69,8 +87,30 @@ class Door:
         return self._n_rows
 
     def series(self, name: str) -> pl.Series:
-        """One column as a polars Series."""
-        return as_series(self._column(name))
+        """One column as a polars Series, with what its file declares as missing as missing."""
+        column = self._column(name)
+        if n_ambiguous := ambiguous_values(column):
+            raise MixedCellsError(name, n_ambiguous)
+        try:
+            cells = as_series(column).alias(name)
+        except CellTypeError as error:
+            raise error.of(name) from None
+        return cells if self.origin is None else without_declared(cells, self.origin)
+
+    def native(self, name: str) -> Any:
+        """One column of the caller's own kind, as it is."""
+        return self._column(name)
+
+    def replace(self, name: str, column: Any) -> None:
+        """Take another column of the caller's own kind in place of one; the caller's table keeps its own."""
+        place = self.names.index(name)
+        if self.library == "pyarrow":
+            self.table = self.table.set_column(place, self.table.schema.field(place), column)
+        elif self.library == "pandas":
+            self.table = self.table.copy(deep=False)
+            self.table.isetitem(place, column)
+        else:
+            self.table = self.table.with_columns(column.alias(name))
 
     def changed(
         self,
@@ -99,10 +139,18 @@ class Door:
         further = {name: one.further for name, one in substitutions.items() if one.further is not None}
         if self.library == "pandas":
             return self._changed_pandas(kept, sources, further, taken)
-        columns = {name: self._column(name) for name in kept}
-        columns |= {name: _longer_arrow(columns[name], cells) for name, cells in further.items()}
-        moved = {name: sources.get(name, taken) for name in kept}
-        return self._arrow({n: c if moved[n] is None else c.take(moved[n]) for n, c in columns.items()})
+        columns = {}
+        for name in kept:
+            column = self._column(name)
+            with moving(name, column.type):
+                column = longer_arrow(column, further[name]) if name in further else column
+                cells = picked(column, sources.get(name, np.arange(len(self)) if taken is None else taken))
+                columns[name] = plain_floats_arrow(cells) if name in sources else cells
+        return self._arrow(columns)
+
+    def released(self, table: Any, scales: Mapping[str, Sequence[str]]) -> Any:
+        """A table that `changed` made, ready to be handed out: see `without_leftovers`."""
+        return without_leftovers(table, self.library, scales)
 
     def _changed_polars(
         self, kept: list[str], substitutions: Mapping[str, Substitution], rows: Rows | None, order: Rows | None
@@ -123,12 +171,12 @@ class Door:
 
         codes = new.codes if order is None else _picked(new.codes, order)
         values = new.texts if new.texts is not None else self.table[name].gather(new.examples)
-        values = values if new.further is None else longer_polars(values, new.further)
+        values = plain_floats(values if new.further is None else longer_polars(values, new.further))
         looked_up = gathered(values, codes).alias(name)
         if new.texts is not None or not (codes < 0).any():
             return looked_up
         own: pl.Series = self.table[name] if taken is None else self.table[name].gather(taken)
-        own = own if new.further is None else own.cast(looked_up.dtype)
+        own = plain_floats(own if new.further is None else own.cast(looked_up.dtype))
         return own.zip_with(pl.Series(codes < 0), looked_up) if len(values) else own
 
     def forget(self, name: str) -> None:
@@ -144,7 +192,7 @@ class Door:
             if name in sources:
                 column = self._column(name)
                 column = _longer_pandas(column, further[name]) if name in further else column
-                column = column.take(sources[name])
+                column = _plain(column.take(sources[name]))
                 column.index = out.index
                 out.isetitem(place, column)
         return out
@@ -162,12 +210,16 @@ class Door:
     def _arrow(self, columns: Mapping[str, Any]) -> Any:
         import pyarrow as pa
 
-        fields = [self.table.schema.field(self.names.index(name)).with_type(one.type) for name, one in columns.items()]
-        return pa.table(list(columns.values()), schema=pa.schema(fields, self.table.schema.metadata))
+        own = [self.table.schema.field(self.names.index(name)) for name in columns]
+        fields = [pa.field(of.name, one.type, of.nullable) for of, one in zip(own, columns.values(), strict=True)]
+        return pa.table(list(columns.values()), schema=pa.schema(fields))
 
 
 def longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
-    """A column with new values behind its own, of the same type where that can hold them."""
+    """A column with new values behind its own, of the same type where that can hold them; else they become text.
+
+    A column of numbers holds the text of a concept only if it reads back: 250.10 and 250.1 are two codes.
+    """
     import polars as pl
 
     dtype = values.dtype
@@ -178,21 +230,77 @@ def longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
     cells = further.spelt() if dtype in (pl.String, pl.Categorical) else pl.Series(further.plain())
     cells = cells.alias(values.name)
     fitting = cells.cast(dtype, strict=False)
-    return pl.concat([values.cast(cells.dtype), cells] if fitting.null_count() else [values, fitting])
+    if not fitting.null_count() and _reads_back(fitting, further):
+        return pl.concat([values, fitting])
+    own = as_text_series(values) if further.numbers is None else values
+    return pl.concat([own.cast(cells.dtype), cells])
+
+
+def _reads_back(cells: Any, further: NewCells) -> bool:
+    """Whether cells of another type than text still have the texts of concepts."""
+    return further.numbers is not None or as_text_series(cells).to_list() == list(further.texts)
+
+
+def _as_texts(column: Any) -> list[str | None]:
+    return as_text_series(column).to_list()
 
 
 def _longer_pandas(column: Any, further: NewCells) -> Any:
     import pandas as pd
 
     if isinstance(column.dtype, pd.CategoricalDtype):
+        if further.numbers is None and pd.api.types.is_numeric_dtype(column.cat.categories.dtype):
+            column = column.cat.rename_categories(_as_texts(column.cat.categories.tolist()))
         plain = list(further.plain())
         column = column.cat.add_categories([cell for cell in dict.fromkeys(plain) if cell not in column.cat.categories])
         cells = pd.Series(pd.Categorical(plain, dtype=column.dtype))
     elif pd.api.types.is_numeric_dtype(column.dtype):
         cells = _fitting(pd.Series(further.plain()), column.dtype)
+        if further.numbers is None and not (pd.api.types.is_numeric_dtype(cells) and _reads_back(cells, further)):
+            column, cells = (pd.Series(texts, dtype=object) for texts in (_as_texts(column), list(further.texts)))
+    elif further.numbers is None and not _holds_text(column):
+        column, cells = (pd.Series(texts, dtype=object) for texts in (_as_texts(column), list(further.texts)))
     else:
         cells = pd.Series(_in_the_kind_of(column, further), dtype=column.dtype)
     return pd.concat([column, cells])
+
+
+def _holds_text(column: Any) -> bool:
+    present = column.dropna()
+    return bool(present.empty or isinstance(present.iloc[0], str))
+
+
+def _plain(column: Any) -> Any:
+    """See `plain_floats`; of Python objects, the missing ones that have one code."""
+    import pandas as pd
+
+    dtype, array = column.dtype, column.array
+    if isinstance(dtype, pd.ArrowDtype):
+        array = type(array)(plain_floats_arrow(array.__arrow_array__()))
+    elif pd.api.types.is_object_dtype(dtype):
+        one_of = {NAN: math.nan, NAT: pd.NaT}
+        array = np.empty(len(column), dtype=object)
+        array[:] = [cell if type(cell) is str else _plain_object(cell, one_of) for cell in column]
+    elif isinstance(array, pd.arrays.FloatingArray):
+        array = type(array)(_plain_numbers(array.to_numpy(dtype.numpy_dtype, na_value=0.0)), array.isna())
+    elif pd.api.types.is_float_dtype(dtype):
+        array = _plain_numbers(column.to_numpy())
+    else:
+        return column
+    return pd.Series(array, column.index, dtype, column.name)
+
+
+def _plain_object(cell: Any, one_of: Mapping[Code, Any]) -> Any:
+    """A cell, or the one cell that stands for all with its missing code."""
+    if isinstance(cell, float | np.floating) and not math.isnan(cell):
+        return cell + 0.0
+    return one_of.get(object_code(cell), cell)
+
+
+def _plain_numbers(numbers: NDArray[np.floating]) -> NDArray[np.floating]:
+    plain = numbers + numbers.dtype.type(0.0)
+    plain[np.isnan(plain)] = np.nan
+    return plain
 
 
 def _fitting(cells: Any, dtype: Any) -> Any:
@@ -207,12 +315,11 @@ def _fitting(cells: Any, dtype: Any) -> Any:
 
 def _in_the_kind_of(column: Any, further: NewCells) -> list[Any]:
     """Texts for a column of texts, plain numbers for a column of Python objects that are numbers."""
-    present = column.dropna()
-    holds_text = present.empty or isinstance(present.iloc[0], str)
-    return further.spelt().to_list() if holds_text else list(further.plain())
+    return further.spelt().to_list() if _holds_text(column) else list(further.plain())
 
 
-def _longer_arrow(column: Any, further: NewCells) -> Any:
+def longer_arrow(column: Any, further: NewCells) -> Any:
+    """The same for a column of pyarrow."""
     import pyarrow as pa
 
     dtype = column.type
@@ -221,10 +328,14 @@ def _longer_arrow(column: Any, further: NewCells) -> Any:
     is_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
     is_text = is_text or pa.types.is_string_view(value_type)
     cells = pa.array(further.spelt().to_list() if is_text else further.plain())
-    try:
-        cells = cells.cast(value_type)
-    except pa.ArrowInvalid:
-        column, dtype, dictionary = column.cast(cells.type), cells.type, False
+    fitting = None
+    with suppress(pa.ArrowInvalid):
+        fitting = cells.cast(value_type)
+    if fitting is not None and (is_text or _reads_back(fitting, further)):
+        cells = fitting
+    else:
+        own = pa.chunked_array([_as_texts(column)]) if further.numbers is None else column
+        column, dtype, dictionary = own.cast(cells.type), cells.type, False
     chunks = [*column.chunks, cells.dictionary_encode().cast(dtype) if dictionary else cells]
     return pa.chunked_array(chunks, type=dtype)
 

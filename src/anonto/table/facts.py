@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,16 @@ class Facts:
     def words(self) -> tuple[str, ...]:
         """The words of the column's name."""
         return name_words(self.name)
+
+    @cached_property
+    def terms(self) -> tuple[str, ...]:
+        """Words to look up, without accents: all words as one, then from the last one on each pair and each word."""
+        plain = tuple(map(_without_accents, self.words))
+        found = ["".join(plain)]
+        for place in range(len(plain) - 1, -1, -1):
+            found += ["".join(plain[place - 1 : place + 1])] if place else []
+            found.append(plain[place])
+        return tuple(dict.fromkeys(found))
 
     @property
     def distinct_share(self) -> float:
@@ -102,6 +113,10 @@ def open_table(table: Any) -> OpenTable:
 def word_set(text: str) -> frozenset[str]:
     """The words of a text, as a set to look in."""
     return frozenset(text.split())
+
+
+def _without_accents(word: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
 
 
 def name_words(name: str) -> tuple[str, ...]:

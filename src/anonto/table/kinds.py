@@ -12,7 +12,8 @@ import numpy as np
 
 from anonto.ontology.matching import words
 from anonto.table.facts import word_set
-from anonto.table.prepare import numbers_of
+from anonto.table.notation import numbers_of
+from anonto.table.vocabulary import CONFIDENTIAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +29,12 @@ LONGEST_SIGN = 8
 CODE_WORDS = word_set(
     """id code cd type class category cat group status flag level key drg zip zipcode postcode postal icd dx diag px
     proc cpt ndc ccs atc ward unit sex gender race ethnicity region state county country district province marital
-    religion occupation job payer payor insurance specialty specialism department"""
+    religion occupation job payer payor insurance specialty specialism department concept source"""
 )
 MEASURE_WORDS = word_set(
     """num number count total sum n age year years month months day days hour hours minute minutes time length stay los
-    size weight wgt height bmi duration score amount charge charges cost costs income salary wage price rate percent
-    pressure dose"""
-)
+    size weight wgt height bmi duration score rate percent pressure dose"""
+).union(CONFIDENTIAL["an amount of money"].split())
 SCALES = (
     ("very low", "low", "medium|mid|moderate|middle|normal|average", "high", "very high"),
     ("none|absent", "mild|slight|light", "moderate|medium", "severe|strong|heavy", "very severe|extreme|critical"),

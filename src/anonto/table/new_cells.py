@@ -1,7 +1,7 @@
 """Values that no cell had before, in the spelling of their column: means, concepts of the ontology, noisy numbers.
 
-Numbers are rounded to as many decimals as the column has, so that whole numbers stay whole. A concept is spelt as most
-values of the column are: by its id, by its id without dots, or by its label.
+Numbers are rounded to as many decimals as the column has, so that whole numbers stay whole. A concept is spelt as the
+plan says: by its id, by its id without dots, or by its label.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import numpy as np
 
 from anonto.errors import InternalError
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.table.notation import EXACT, PLAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
     import polars as pl
     from numpy.typing import NDArray
 
     from anonto.table.attributes import Attribute
+    from anonto.table.notation import Notation
     from anonto.table.prepare import PreparedColumn
-
-MOST_DECIMALS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class NewCells:
     numbers: NDArray[np.float64] | None = None
     """Rounded; for a column of numbers."""
     are_whole: bool = False
-    has_decimal_comma: bool = False
+    notation: Notation = PLAIN
     texts: tuple[str, ...] = ()
     """For a column of anything else."""
 
@@ -51,9 +51,9 @@ class NewCells:
         """As texts."""
         import polars as pl
 
-        cells = pl.Series(self.plain()) if len(self) else pl.Series([], dtype=pl.String)
-        spelt = cells.cast(pl.String)
-        return spelt.str.replace(".", ",", literal=True) if self.has_decimal_comma else spelt
+        if self.numbers is None or not len(self):
+            return pl.Series(self.texts, dtype=pl.String)
+        return self.notation.written(pl.Series(self.plain()))
 
 
 def new_cells(prepared: PreparedColumn, attribute: Attribute) -> NewCells | None:
@@ -65,11 +65,11 @@ def new_cells(prepared: PreparedColumn, attribute: Attribute) -> NewCells | None
         further = attribute.numbers[n_own:]
         if prepared.description.kind == "ordinal":
             return NewCells(texts=_ranks(further, prepared.description.order))
-        return _numbers(further, prepared.column.values)
+        return _numbers(further, prepared.notation)
     if isinstance(attribute, MeanAttribute):
         attribute = attribute.parts[0]
     if isinstance(attribute, NominalAttribute):
-        return NewCells(texts=spelt_further(attribute, prepared.column.values))
+        return NewCells(texts=attribute.further_texts)
     raise InternalError("A column without an ontology has no new values.")
 
 
@@ -77,16 +77,17 @@ def settled(prepared: PreparedColumn, numbers: NDArray[Any]) -> NDArray[np.float
     """Numbers as their column can hold them: with its decimals, or ranks that it has; and no 0 has a sign."""
     if prepared.description.kind == "ordinal":
         return np.asarray(np.clip(np.rint(numbers), 0, len(prepared.description.order) - 1), dtype=np.float64)
-    own = prepared.column.values
-    return np.asarray(np.round(numbers, _most_decimals(own, has_comma=_has_decimal_comma(own))) + 0.0)
+    return prepared.notation.rounded(np.asarray(numbers, dtype=np.float64))
 
 
 def grain(prepared: PreparedColumn) -> float:
     """What the numbers of a column are rounded to when they are settled: 1 for ranks."""
-    if prepared.description.kind == "ordinal":
+    attribute = prepared.attribute
+    if prepared.description.kind == "ordinal" or not isinstance(attribute, NumericAttribute):
         return 1.0
-    own = prepared.column.values
-    return float(10.0 ** -_most_decimals(own, has_comma=_has_decimal_comma(own)))
+    # The largest number may have fewer decimals than the column, for want of digits.
+    coarsest = 4.0 * float(np.spacing(np.abs(attribute.numbers).max(initial=0.0)))
+    return max(float(10.0**-prepared.notation.decimals), coarsest)
 
 
 def _ranks(ranks: NDArray[np.float64], order: Sequence[str]) -> tuple[str, ...]:
@@ -94,43 +95,7 @@ def _ranks(ranks: NDArray[np.float64], order: Sequence[str]) -> tuple[str, ...]:
     return tuple(order[rank] for rank in nearest.tolist())
 
 
-def _has_decimal_comma(own: Sequence[str]) -> bool:
-    return any("," in text for text in own) and not any("." in text for text in own)
-
-
-def _most_decimals(own: Sequence[str], *, has_comma: bool) -> int:
-    return max((_decimals(text.replace(",", ".") if has_comma else text) for text in own), default=0)
-
-
-def _numbers(further: NDArray[np.float64], own: Sequence[str]) -> NewCells:
-    has_comma = _has_decimal_comma(own)
-    decimals = _most_decimals(own, has_comma=has_comma)
-    rounded = np.round(further, decimals)
-    whole = decimals == 0 and bool((np.abs(rounded) < 2.0**53).all())
-    return NewCells(numbers=rounded, are_whole=whole, has_decimal_comma=has_comma)
-
-
-def _decimals(text: str) -> int:
-    """Digits behind the point that are not all 0, with an exponent taken into account."""
-    digits, _, exponent = text.strip().lower().partition("e")
-    behind = digits.partition(".")[2].rstrip("0")
-    shift = int(exponent) if exponent.lstrip("+-").isdigit() else 0
-    return min(MOST_DECIMALS, max(0, len(behind) - shift))
-
-
-def spelt_further(attribute: NominalAttribute, own: Sequence[str]) -> tuple[str, ...]:
-    """The concepts of an attribute behind those of its own values, spelt as most of these are."""
-    taxonomy = attribute.space
-    spellings: dict[str, Callable[[str], str]] = {
-        "id": lambda concept: concept,
-        "id without dots": lambda concept: concept.replace(".", ""),
-        "label": lambda concept: taxonomy.label(concept) or concept,
-    }
-    weights = attribute.counts[: len(own)]
-    placed = list(zip(own, attribute.concepts, weights.tolist(), strict=False))
-    so_spelt = {
-        name: sum(weight for value, concept, weight in placed if spell(concept).casefold() == value.casefold())
-        for name, spell in spellings.items()
-    }
-    chosen = spellings[max(spellings, key=so_spelt.__getitem__)]
-    return tuple(chosen(concept) for concept in attribute.concepts[len(own) :])
+def _numbers(further: NDArray[np.float64], notation: Notation) -> NewCells:
+    rounded = notation.rounded(further)
+    whole = notation.decimals == 0 and bool((np.abs(rounded) < EXACT).all())
+    return NewCells(numbers=rounded, are_whole=whole, notation=notation)

@@ -8,9 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import ChangedFileError, FileError, MalformedFileError, UnholdableColumnsError, UnreadableFileError
+from anonto.errors import (
+    ChangedFileError,
+    FileError,
+    MalformedFileError,
+    UnholdableColumnsError,
+    UnreadableFileError,
+    WideDecimalsError,
+)
 from anonto.ontology.source import file_sha256, opened
 from anonto.table.columns import TextBatches
+from anonto.table.series import MOST_DIGITS
 from anonto.table.table import Origin, Table
 
 if TYPE_CHECKING:
@@ -35,11 +43,18 @@ def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:
     with decoding(str(path)):
         scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
         schema = scan.collect_schema()
+        refuse_wide_decimals(schema, path.name)
         left = [name for name, dtype in schema.items() if name in apart and dtype == pl.String]
         frame = scan.drop(left).collect()
         n_rows = int(scan.select(pl.len()).collect().item()) if left else frame.height
     batches = {name: TextBatches(n_rows, partial(_batches, path, before, scan, name, n_rows)) for name in left}
-    origin = Origin(name=path.name, format="parquet", sha256=file_sha256(path), files=(path.resolve(),))
+    origin = Origin(
+        name=path.name,
+        format="parquet",
+        sha256=file_sha256(path),
+        retyped=retyped(path, schema),
+        files=(path.resolve(),),
+    )
     if sign(path) != before:
         raise ChangedFileError(path.name)
     return Table(frame, origin, batches, tuple(schema))
@@ -74,6 +89,36 @@ def decoding(name: str) -> Iterator[None]:
         raise MalformedFileError(Path(name).name, "Parquet", "it cannot be decoded") from None
     except OSError as error:
         raise UnreadableFileError(name, error.strerror or "unknown reason") from None
+
+
+def refuse_wide_decimals(schema: Mapping[str, pl.DataType], name: str) -> None:
+    """Refuse decimals that are too wide, before polars calls their file damaged."""
+    wide = [column for column, dtype in schema.items() if (getattr(dtype, "precision", 0) or 0) > MOST_DIGITS]
+    if wide:
+        raise WideDecimalsError(name, wide, MOST_DIGITS)
+
+
+def retyped(path: Path, schema: Mapping[str, pl.DataType]) -> tuple[str, ...]:
+    """Columns that are read with their values but written with another type, as far as pyarrow is there to tell.
+
+    These are times of day that are not stored in nanoseconds, and bytes of a fixed length.
+    """
+    import polars as pl
+
+    suspects = [name for name, dtype in schema.items() if dtype in (pl.Time, pl.Binary)]
+    if not suspects:
+        return ()
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        return ()
+    stored = pq.ParquetFile(path).schema
+    found = {stored.column(place).path: stored.column(place) for place in range(len(stored))}
+    kept = {name: stored.to_arrow_schema().field(name).type for name in suspects if name in found}
+    times = [name for name, kind in kept.items() if pa.types.is_time(kind) and kind != pa.time64("ns")]
+    fixed = [name for name in kept if found[name].physical_type == "FIXED_LEN_BYTE_ARRAY"]
+    return tuple(name for name in suspects if name in {*times, *fixed})
 
 
 def sign(path: Path) -> tuple[int, int, int]:

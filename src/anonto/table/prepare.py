@@ -5,8 +5,6 @@ A cell that does not take part stays in its row as it is, or its record is dropp
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +12,9 @@ import numpy as np
 
 from anonto.errors import (
     AllMissingError,
+    LostDigitsError,
     MissingCellsError,
+    MixedNotationError,
     NotInOrderError,
     NotNumericError,
     UnknownCodesError,
@@ -24,6 +24,7 @@ from anonto.ontology.catalogue import open_ontology
 from anonto.ontology.matching import matcher_of
 from anonto.table.attributes import ExtendedAttribute, MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
 from anonto.table.columns import Column, encode
+from anonto.table.notation import PLAIN, lost_texts, read_numbers
 from anonto.table.records import counted
 from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
     from anonto.table.attributes import Attribute
     from anonto.table.description import ColumnDescription
+    from anonto.table.missing_codes import MissingCodes
+    from anonto.table.notation import Notation
 
     Opener = Callable[[str | Taxonomy], Taxonomy]
 
@@ -52,6 +55,8 @@ class PreparedColumn:
     n_missing: int
     n_unmatched: int
     """Cells without a concept that stay as they are."""
+    notation: Notation = PLAIN
+    """How its numbers are written, if it has any."""
 
 
 def opener(folder: Path | None = None) -> Opener:
@@ -110,7 +115,8 @@ def prepare(name: str, column: Column, description: ColumnDescription, open_once
     if not column.values:
         raise AllMissingError(len(column), name)
     if description.kind == "numeric":
-        return PreparedColumn(name, description, column, _numeric(name, column), n_missing, 0)
+        numbers, notation = _numeric(name, column, description)
+        return PreparedColumn(name, description, column, numbers, n_missing, 0, notation)
     if description.kind == "ordinal":
         return PreparedColumn(name, description, column, _ordinal(name, column, description), n_missing, 0)
     if not description.ontologies:
@@ -131,23 +137,30 @@ def prepare(name: str, column: Column, description: ColumnDescription, open_once
     return PreparedColumn(name, description, column, attribute, n_missing, n_unmatched)
 
 
-def with_missing_as_value(prepared: PreparedColumn, encoded: Column) -> tuple[Attribute, NDArray[np.int32]]:
+def with_missing_as_value(
+    prepared: PreparedColumn, encoded: Column, missing: MissingCodes | None = None
+) -> tuple[Attribute, NDArray[np.int32]]:
     """A column whose missing cells are moved like values.
 
-    Behind its own values come those without a concept, and last the missing cell, each at distance 1 to every other.
+    Behind its own values come those without a concept, each at distance 1 to every other, and last the codes of missing
+    cells, at distance 0 to each other.
 
     Args:
         prepared: The column without them.
         encoded: The same column with the values that have no concept.
+        missing: Which missing cells have which code; None where all have the same.
     """
+    n_codes = 1 if missing is None else max(1, len(missing.codes))
     known = len(prepared.column.values)
     codes, place_of = prepared.column.codes, {value: code for code, value in enumerate(prepared.column.values)}
     further = [code for code, value in enumerate(encoded.values) if value not in place_of]
     new_code = np.full(len(encoded.values) + 1, known + len(further), dtype=np.int32)
     new_code[further] = known + np.arange(len(further), dtype=np.int32)
     extended = np.where(codes >= 0, codes, new_code[encoded.codes])
-    counts = counted(extended, known + len(further) + 1, encoded.amounts)[known:]
-    return ExtendedAttribute(prepared.attribute, counts), extended
+    if missing is not None:
+        extended += np.maximum(missing.of_records, 0)
+    counts = counted(extended, known + len(further) + n_codes, encoded.amounts)[known:]
+    return ExtendedAttribute(prepared.attribute, counts, n_codes), extended
 
 
 def _placed(column: Column, description: ColumnDescription, open_once: Opener) -> list[tuple[str, ...] | None]:
@@ -178,6 +191,7 @@ def _nominal(
             information_content=description.information_content,
             name=name,
             concepts=[each[place] for each in concepts],
+            spelling=description.spelling,
         )
         for place, ontology in enumerate(description.ontologies)
     )
@@ -192,48 +206,14 @@ def _ordinal(name: str, column: Column, description: ColumnDescription) -> Numer
     return NumericAttribute(np.array([rank[value] for value in column.values]), column.counts)
 
 
-def _numeric(name: str, column: Column) -> NumericAttribute:
-    numbers = numbers_of(column.values)
-    wrong = [value for value, finite in zip(column.values, np.isfinite(numbers), strict=True) if not finite]
+def _numeric(name: str, column: Column, description: ColumnDescription) -> tuple[NumericAttribute, Notation]:
+    read = read_numbers(column.values, description.decimal)
+    wrong = [value for value, finite in zip(column.values, np.isfinite(read.numbers), strict=True) if not finite]
+    if wrong and len(wrong) == read.n_other:
+        raise MixedNotationError(wrong, read.notation.decimal, name)
     if wrong:
         raise NotNumericError(wrong, name)
-    return NumericAttribute(numbers, column.counts)
-
-
-MANY_TEXTS = 1 << 14
-"""From so many on, plain numbers are read all at once."""
-_PLAIN = r"^[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$"
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
-_DECIMAL_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d*),\d*")
-
-
-def numbers_of(texts: tuple[str, ...]) -> NDArray[np.float64]:
-    """Texts as numbers, NaN for what is none.
-
-    A comma is a decimal comma if some text of the column can only be read so; else it separates thousands.
-    """
-    commas = [text.strip() for text in texts if "," in text]
-    decimal_comma = any(_DECIMAL_COMMA.fullmatch(text) and not _THOUSANDS.fullmatch(text) for text in commas)
-    if len(texts) < MANY_TEXTS:
-        return np.array([_number(text.strip(), decimal_comma=decimal_comma) for text in texts], dtype=np.float64)
-    import polars as pl
-
-    series = pl.Series(texts, dtype=pl.String)
-    is_plain = series.str.contains(_PLAIN)
-    numbers = series.set(~is_plain, None).cast(pl.Float64).fill_null(math.nan).to_numpy(writable=True)
-    for place in (~is_plain).arg_true().to_list():
-        numbers[place] = _number(texts[place].strip(), decimal_comma=decimal_comma)
-    return numbers
-
-
-def _number(text: str, *, decimal_comma: bool) -> float:
-    if decimal_comma and _DECIMAL_COMMA.fullmatch(text):
-        text = text.replace(".", "").replace(",", ".")
-    elif _THOUSANDS.fullmatch(text):
-        text = text.replace(",", "")
-    if "_" in text:
-        return float("nan")
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
+    lost = lost_texts(column.values, read)
+    if lost:
+        raise LostDigitsError(lost, name)
+    return NumericAttribute(read.numbers, column.counts), read.notation

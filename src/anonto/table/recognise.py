@@ -13,6 +13,7 @@ import numpy as np
 
 from anonto.errors import counted
 from anonto.ontology.matching import matcher_of
+from anonto.ontology.spelling import usual_spelling
 from anonto.table.kinds import says_unknown
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Recognised:
     na: tuple[str, ...]
     """Unmatched texts that say in words that nothing is known."""
     reasons: tuple[str, ...]
+    spelling: str = "id"
+    """How most cells are spelt."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +81,13 @@ class Fit:
     def specificity(self) -> float:
         """The share of the ontology's concepts that occur."""
         return len({p.concept for p in self.placements if p}) / len(self.candidate.taxonomy)
+
+    @property
+    def spelling(self) -> str:
+        """How most cells are spelt that have a concept."""
+        counted = zip(self.facts.values, self.placements, self.facts.counts.tolist(), strict=True)
+        placed = ((value, placement.concept, count) for value, placement, count in counted if placement)
+        return usual_spelling(placed, self.candidate.taxonomy)
 
     @property
     def n_telling(self) -> int:
@@ -113,7 +123,8 @@ def recognise(facts: Facts, candidates: Sequence[Candidate]) -> Recognised | Non
     na = tuple(value for value in unmatched if says_unknown(value))
     left = [value for value in unmatched if value not in na]
     policy = _policy(left, best.candidate)
-    return Recognised(best.candidate, policy, na, (_why(best), *_what_of_others(facts, na, left, policy)))
+    reasons = (_why(best), *_what_of_others(facts, na, left, policy))
+    return Recognised(best.candidate, policy, na, reasons, best.spelling)
 
 
 def known_intervals(facts: Facts, candidates: Sequence[Candidate]) -> Candidate | None:

@@ -6,6 +6,7 @@ ids stored as numbers match. The text of a cell does not depend on the kind of c
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import AnontoError, ColumnTypeError, InexactNumbersError, NotUnicodeError
+from anonto.errors import AnontoError, CellTypeError, ColumnTypeError, InexactNumbersError, NotUnicodeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 EXACT = 2.0**53
 """From here on neighbouring whole numbers have the same floating-point number."""
+MOST_DIGITS = 38
+"""Digits of a decimal; pyarrow and Parquet have wider ones."""
 SMALL = 1e-4
 """Below this, numbers are written with an exponent."""
 
@@ -65,7 +68,17 @@ def _without_cells(values: Any) -> Iterator[None]:
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,
     ):
-        raise ColumnTypeError(f"{type(values).__name__} with cells that cannot become text") from None
+        fault, hint = "its cells cannot become text", "convert it to text first"
+        raise CellTypeError(_kind(values), fault, hint, getattr(values, "name", None)) from None
+
+
+def _kind(values: Any) -> str:
+    """What a column is called by its library; a type that lists its categories is called by its name alone."""
+    import polars as pl
+
+    kind = values.dtype.base_type().__name__ if isinstance(values, pl.Series) else None
+    found = kind or getattr(values, "type", None) or getattr(values, "dtype", None)
+    return str(found) if found is not None else type(values).__name__
 
 
 def _series(values: Any) -> pl.Series:
@@ -121,7 +134,13 @@ def _chunked(values: Any) -> Any:
 
     if not isinstance(values, pa.Array | pa.ChunkedArray):
         raise ColumnTypeError(type(values).__name__)
-    return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    values = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+    if not pa.types.is_decimal256(values.type):
+        return values
+    if values.type.precision > MOST_DIGITS:
+        fault, hint = f"it has more than {MOST_DIGITS} digits", f"cast it to {MOST_DIGITS} digits or to text first"
+        raise CellTypeError(str(values.type), fault, hint)
+    return values.cast(pa.decimal128(values.type.precision, values.type.scale))
 
 
 def _from_pandas(series: nw.Series[Any]) -> pl.Series:
@@ -176,7 +195,30 @@ def _texts(series: pl.Series) -> pl.Series:
         return _float_texts(series.fill_nan(None))
     if dtype.is_nested() or dtype == pl.Object:
         return _from_cells(series.to_list())
+    if dtype == pl.Duration:
+        return series.dt.to_string("iso")
+    if dtype == pl.Binary:
+        return _from_bytes(series)
     return series.cast(pl.String)
+
+
+def _from_bytes(series: pl.Series) -> pl.Series:
+    """Bytes as text where all are UTF-8, as old Parquet files store texts."""
+    import polars as pl
+
+    try:
+        return series.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        fault, hint = "some of its cells are no text in UTF-8", "store them as hexadecimal text first"
+        raise CellTypeError("Binary", fault, hint, series.name) from None
+
+
+def plain_floats(cells: pl.Series) -> pl.Series:
+    """Numbers in which −0.0 is 0.0 and all NaNs have the same bits.
+
+    Zeros have one text and NaNs one missing code whatever their bits, so that only one of each can be released.
+    """
+    return cells.set(cells == 0, 0.0).set(cells.is_nan(), math.nan) if cells.dtype.is_float() else cells
 
 
 def _float_texts(series: pl.Series) -> pl.Series:
@@ -203,7 +245,7 @@ def _from_cells(cells: list[Any]) -> pl.Series:
         return _from_strings(cells)
     if any(issubclass(kind, float | np.floating) for kind in kinds):
         _refuse_inexact(sum(map(_is_inexact, cells)))
-    return _from_strings([_text(cell) for cell in cells])
+    return _from_strings([text_of(cell) for cell in cells])
 
 
 def _from_strings(texts: list[str | None]) -> pl.Series:
@@ -216,19 +258,34 @@ def _from_strings(texts: list[str | None]) -> pl.Series:
         raise NotUnicodeError(broken) from None
 
 
-def _text(cell: Any) -> str | None:
-    """One cell as text; the missing values of pandas are told by their type, without importing pandas."""
-    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+def text_of(cell: Any) -> str | None:
+    """One cell as text; None for one that is missing."""
+    if _is_missing(cell):
         return None
     if isinstance(cell, bool | np.bool_):
         return "true" if cell else "false"
     if isinstance(cell, float | np.floating):
-        return None if math.isnan(cell) else _float_text(cell)
-    if isinstance(cell, Decimal) and cell.is_nan():
-        return None
-    if isinstance(cell, np.datetime64 | np.timedelta64) and np.isnat(cell):
-        return None
-    return str(cell)
+        return _float_text(cell)
+    return _duration_text(cell) if isinstance(cell, dt.timedelta | np.timedelta64) else str(cell)
+
+
+def _is_missing(cell: Any) -> bool:
+    """Whether a cell is missing; the missing values of pandas are told by their type, without importing pandas."""
+    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+        return True
+    if isinstance(cell, Decimal):
+        return cell.is_nan()
+    if isinstance(cell, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(cell))
+    return isinstance(cell, float | np.floating) and math.isnan(cell)
+
+
+def _duration_text(cell: dt.timedelta | np.timedelta64) -> str:
+    """A duration as a column of durations writes it."""
+    import polars as pl
+
+    span = cell if isinstance(cell, dt.timedelta) else cell.astype("m8[us]").item()
+    return str(pl.Series([span], dtype=pl.Duration("us")).dt.to_string("iso").item())
 
 
 def _float_text(cell: float | np.floating[Any]) -> str:

@@ -22,7 +22,7 @@ from anonto.errors import (
     NoTablesError,
 )
 from anonto.ontology.source import file_sha256
-from anonto.table.parquet_files import decoding, sign
+from anonto.table.parquet_files import decoding, refuse_wide_decimals, retyped, sign
 from anonto.table.reading import file_or_folder, table_format
 from anonto.table.table import Origin
 
@@ -194,6 +194,7 @@ class ParquetStretches:
             with decoding(one.name):
                 scan = pl.scan_parquet(one, glob=False, hive_partitioning=False)
                 schema = scan.collect_schema()
+                refuse_wide_decimals(schema, one.name)
                 if scans and schema != self.schema:
                     raise DifferentColumnsError(one.name, self.files[0].name)
                 self.schema: Mapping[str, pl.DataType] = schema
@@ -203,7 +204,8 @@ class ParquetStretches:
         self._scans = scans
         self.n_rows = sum(self._rows)
         real = tuple(one.resolve() for one in self.files)
-        self.origin = Origin(name=name, format="parquet", sha256=self._sha256(), files=real)
+        changed = retyped(self.files[0], self.schema)
+        self.origin = Origin(name=name, format="parquet", sha256=self._sha256(), retyped=changed, files=real)
 
     def _sha256(self) -> str:
         """Of one file its hash; of several the hash of their names and hashes."""

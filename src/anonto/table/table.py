@@ -65,6 +65,8 @@ class Origin:
     dialect: Dialect | None = None
     sheet: str | None = None
     labels: Labels | None = None
+    retyped: tuple[str, ...] = ()
+    """Columns of a Parquet file whose type cannot be written back."""
     files: tuple[Path, ...] = field(default=(), repr=False, compare=False)
     """Where its files really are, so that no output replaces them; nothing else may tell it."""
 
@@ -98,9 +100,13 @@ class Table:
         """One column, with the values that its file declares as missing turned into missing cells."""
         if name not in self.frame.columns:
             raise MissingColumnError(name, self.frame.columns)
-        cells = self.frame[name]
-        missing = _declared_missing(cells, self.origin)
-        return cells if missing is None else cells.set(missing, None)
+        return without_declared(self.frame[name], self.origin)
+
+
+def without_declared(cells: pl.Series, origin: Origin) -> pl.Series:
+    """A column with the values that its file declares as missing turned into missing cells."""
+    missing = _declared_missing(cells, origin)
+    return cells if missing is None else cells.set(missing, None)
 
 
 def _declared_missing(cells: pl.Series, origin: Origin) -> pl.Series | None:

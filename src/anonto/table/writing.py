@@ -6,12 +6,12 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anonto.errors import LostLabelsWarning, UnknownSuffixError
+from anonto.errors import ChangedTypesWarning, LostLabelsWarning, UnknownSuffixError
 from anonto.table.beside import written_beside
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     import polars as pl
 
@@ -100,6 +100,13 @@ def _write(table: Table, found: TableFormat, beside: Path, name: str) -> None:
         from anonto.table.stat_writing import write_stat
 
         write_stat(table, found, beside, name)
+
+
+def warn_of_changed_types(origin: Origin | None, columns: Collection[str], name: str) -> None:
+    """Warn of columns that a Parquet file gets with another type than they came with."""
+    changed = [column for column in (origin.retyped if origin else ()) if column in columns]
+    if changed and output_format(name) == "parquet":
+        warnings.warn(ChangedTypesWarning(name, changed), stacklevel=3)
 
 
 def _warn_of_lost_labels(table: Table, found: TableFormat, name: str) -> None:

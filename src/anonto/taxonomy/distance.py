@@ -10,10 +10,12 @@ ancestors of c and c′; IC is the information content (`anonto.taxonomy.informa
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.arithmetic import binary_logs, logs
 from anonto.taxonomy import kernels
 from anonto.taxonomy.extremes import longest_way, most_apart
 
@@ -35,10 +37,29 @@ def wu_palmer(pairs: Pairs) -> Floats:
     Depth is the longest way to the root in nodes. Range [0, 1); never 1 inside one tree, as the root has depth 1.
     A metric on trees, where it is the Dice distance of the ancestor sets; not where concepts have several parents.
 
-    References: Wu, Palmer, ACL 1994; Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), eq. 3. The
-    maximum over all common ancestors, instead of one least common subsumer, makes it symmetric on any hierarchy.
+    References: Wu, Palmer, ACL 1994. Departure from Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019),
+    eq. 3: the maximum over all common ancestors, so that no tie between least common subsumers needs to be broken.
+    Where concepts have several parents, a shorter way may lead over an ancestor above the least common subsumer, and
+    the distance is then below that of eq. 3, even if that subsumer is unique; `wu_palmer_lcs` is eq. 3 to the letter.
     """
     return pairs.run(kernels.closest_by_depth, pairs.taxonomy.depths[pairs.ancestors])
+
+
+def wu_palmer_lcs(pairs: Pairs) -> Floats:
+    r"""Depth of the least common subsumer, against the way to it.
+
+    $$d(c,c') = 1 - \frac{2\,depth(s)}{2\,depth(s) + path(c,s) + path(c',s)}, \quad s = LCS(c,c')$$
+
+    Of several minimal common subsumers the deepest is taken, then the one with fewest descendants, then the smallest
+    id, as in `Taxonomy.least_common_subsumer`. Range [0, 1). On trees it equals wu-palmer and is a metric; not where
+    concepts have several parents.
+
+    References: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), eq. 3, which leaves open which of
+    several least common subsumers is meant.
+    """
+    taxonomy = pairs.taxonomy
+    ranks = taxonomy.specificity[pairs.ancestors]
+    return pairs.run(kernels.closest_by_subsumer, ranks, taxonomy.depths[pairs.ancestors])
 
 
 def ancestor(pairs: Pairs) -> Floats:
@@ -53,7 +74,7 @@ def ancestor(pairs: Pairs) -> Floats:
     Rufian-Torrell, Information Sciences 242 (2013), eq. 1.
     """
     shared, union = _shared_and_union(pairs)
-    return np.log2(1.0 + (union - shared) / union)
+    return binary_logs(1.0 + (union - shared) / union)
 
 
 def jaccard(pairs: Pairs) -> Floats:
@@ -108,7 +129,7 @@ def leacock_chodorow(pairs: Pairs) -> Floats:
     References: Leacock, Chodorow, in Fellbaum (ed.), WordNet, MIT Press 1998.
     """
     ways = pairs.ways()
-    return np.where(ways < 0, 1.0, np.log1p(np.maximum(ways, 0.0)) / np.log(2.0 * pairs.taxonomy.max_depth))
+    return np.where(ways < 0, 1.0, logs(1.0 + np.maximum(ways, 0.0)) / math.log(2.0 * pairs.taxonomy.max_depth))
 
 
 def resnik(pairs: Pairs) -> Floats:
@@ -166,6 +187,7 @@ def equality(pairs: Pairs) -> Floats:
 
 FUNCTIONS: Mapping[str, Callable[[Pairs], Floats]] = {
     "wu-palmer": wu_palmer,
+    "wu-palmer-lcs": wu_palmer_lcs,
     "ancestor": ancestor,
     "rada": rada,
     "leacock-chodorow": leacock_chodorow,

@@ -9,10 +9,12 @@ Three estimates, all 0 for the only root and growing downwards:
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.arithmetic import logs
 from anonto.errors import ParameterError
 from anonto.taxonomy import kernels
 
@@ -56,7 +58,7 @@ def content_by_seco(taxonomy: Taxonomy) -> Floats:
     below, _ = _below(taxonomy, np.ones(len(taxonomy)))
     if len(taxonomy) == 1:
         return np.zeros(1)
-    return np.asarray(1.0 - np.log(below) / np.log(len(taxonomy)))
+    return np.asarray(1.0 - logs(below) / math.log(len(taxonomy)))
 
 
 def content_by_sanchez(taxonomy: Taxonomy) -> Floats:
@@ -71,7 +73,7 @@ def content_by_sanchez(taxonomy: Taxonomy) -> Floats:
     """
     is_leaf = np.diff(taxonomy.child_offsets) == 0
     leaves, above = _below(taxonomy, is_leaf.astype(np.float64))
-    content = np.log(np.count_nonzero(is_leaf) + 1) - np.log(leaves / above + 1)
+    content = math.log(np.count_nonzero(is_leaf) + 1) - logs(leaves / above + 1)
     return np.asarray(np.maximum(content, 0.0))
 
 
@@ -91,7 +93,7 @@ def content_of_data(taxonomy: Taxonomy, counts: Mapping[str, int]) -> Floats:
         raise ParameterError("counts", "numbers of records, 0 or more", "something else")
     below, _ = _below(taxonomy, records)
     concepts_below, _ = _below(taxonomy, np.ones(len(taxonomy)))
-    return np.asarray(np.maximum(np.log(records.sum() + 1.0) - np.log(below + concepts_below / len(taxonomy)), 0.0))
+    return np.asarray(np.maximum(math.log(records.sum() + 1.0) - logs(below + concepts_below / len(taxonomy)), 0.0))
 
 
 def _below(taxonomy: Taxonomy, weights: Floats) -> tuple[Floats, NDArray[np.int32]]:

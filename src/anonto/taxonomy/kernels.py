@@ -336,6 +336,36 @@ def closest_by_depth(
 
 
 @njit(cache=True, nogil=True)
+def closest_by_subsumer(
+    rows: tuple[Longs, Ints, Ints],
+    columns: tuple[Ints, Ints, Ints, Ints, Ints],
+    ranks: Ints,
+    depths: Ints,
+    out: Matrix,
+) -> None:
+    """1 − 2·depth(s) / (2·depth(s) + path + path') for the common ancestor s of the highest rank; 1 without one."""
+    starts, members, ways, _, _ = columns
+    n = out.shape[1]
+    best_rank = np.empty(n, np.int32)
+    best_way = np.empty(n, np.int32)
+    best_depth = np.empty(n, np.int32)
+    for i in range(rows[0].size - 1):
+        best_rank[:] = -1
+        best_way[:] = 1
+        best_depth[:] = 0
+        for t in range(rows[0][i], rows[0][i + 1]):
+            above, up = rows[1][t], rows[2][t]
+            for e in range(starts[above], starts[above + 1]):
+                j = members[e]
+                if ranks[above] > best_rank[j]:
+                    best_rank[j] = ranks[above]
+                    best_way[j] = up + ways[e]
+                    best_depth[j] = depths[above]
+        for j in range(n):
+            out[i, j] = best_way[j] / (2.0 * best_depth[j] + best_way[j])
+
+
+@njit(cache=True, nogil=True)
 def shortest_way(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], out: Matrix) -> None:
     """Edges on the shortest way over a common ancestor; −1 where none is common."""
     starts, members, ways, _, _ = columns

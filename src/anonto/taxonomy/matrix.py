@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.arithmetic import matrix_product
 from anonto.errors import ParameterError, UnknownMeasureError
 from anonto.taxonomy import kernels
 from anonto.taxonomy.distance import FUNCTIONS, MEASURES, USE_CONTENT
@@ -141,7 +142,7 @@ def weighted_sums(
     def fill(row: slice) -> None:
         pairs = chosen.pairs(taxonomy, rows[row], columns)
         for column in slices(0, columns.size, 2 * TILE):
-            out[row] += chosen.function(pairs.of_columns(column)) @ weights[column]
+            out[row] += matrix_product(chosen.function(pairs.of_columns(column)), weights[column])
 
     in_threads(fill, slices(0, rows.size, 16 * TILE))
     return out

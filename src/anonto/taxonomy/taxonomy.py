@@ -320,6 +320,20 @@ class Taxonomy:
             log.info("%d minimal common subsumers; took the deepest, narrowest, smallest id", len(minimal))
         return self.ids[min(minimal, key=self._specificity)]
 
+    @cached_property
+    def specificity(self) -> NDArray[np.int32]:
+        """The place of each concept in the order by depth, then fewest descendants, then smallest id; last is best.
+
+        Among the common ancestors of some concepts, the last in this order is their least common subsumer.
+        """
+        ones = np.ones(len(self))
+        n_below, _ = kernels.sums_over_ancestors(self.parent_offsets, self.parent_indices, ones)
+        alphabetical = np.empty(len(self), dtype=np.int64)
+        alphabetical[sorted(range(len(self)), key=self.ids.__getitem__)] = np.arange(len(self))
+        places = np.empty(len(self), dtype=np.int32)
+        places[np.lexsort((-alphabetical, -n_below, self.depths))] = np.arange(len(self), dtype=np.int32)
+        return places
+
     def _specificity(self, number: int) -> tuple[int, int, str]:
         return (-int(self.depths[number]), int(np.count_nonzero(self._below(number))), self.ids[number])
 

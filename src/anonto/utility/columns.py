@@ -42,7 +42,7 @@ def column_losses(column: ComparedColumn) -> dict[str, Any]:
     amounts = None if column.of_masked is None else column.of_masked[either]
     n_cells = int(moved.size if amounts is None else amounts.sum())
     n_or_one = max(n_cells, 1)
-    changed = column.original[either] != column.masked[either]
+    changed = ~column.same()[either]
     before, after = column.counts("original"), column.counts("masked")
     losses: dict[str, Any] = {
         "cells": n_cells,
@@ -50,7 +50,7 @@ def column_losses(column: ComparedColumn) -> dict[str, Any]:
         "rmse": math.sqrt(_total(moved**2, amounts) / n_or_one),
         "mean_distance": _total(moved, amounts) / n_or_one,
         "farthest": float(moved.max(initial=0.0)),
-        "hellinger": _hellinger(before / max(column.n_rows, 1), after / max(column.n_rows, 1)),
+        "hellinger": _hellinger(_shares_of_meanings(column, before), _shares_of_meanings(column, after)),
         "missing": {"original": int(before[-1]), "masked": int(after[-1])},
     }
     before, after = before[:-1], after[:-1]
@@ -169,6 +169,13 @@ def _frequency_changes(column: ComparedColumn, before: Longs, after: Longs) -> d
         shares = [each / each.sum() for each in sums]
         changes.append({"depth": depth, "change": float(np.abs(shares[0] - shares[1]).sum()) / 2.0})
     return {"frequency_change": changes}
+
+
+def _shares_of_meanings(column: ComparedColumn, counts: Longs) -> Floats:
+    """The share of the rows that have each value, however it is spelt; and last of those that have none."""
+    meanings = column.meanings()
+    places = np.where(meanings < 0, np.int32(column.n_values), meanings)
+    return np.asarray(np.bincount(places, weights=counts) / max(column.n_rows, 1), dtype=np.float64)
 
 
 def _hellinger(a: Floats, b: Floats) -> float:

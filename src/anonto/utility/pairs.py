@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,12 @@ from anonto.table.columns import Column
 from anonto.table.records import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from anonto.table.comparison import ComparedColumn
+    from anonto.utility.sampling import Sampling
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
@@ -28,32 +29,42 @@ if TYPE_CHECKING:
 
 MOST_VALUES = 3_000
 MOST_ROWS_OF_LARGE = 2_000
-"""With a column of more values than this allows, dependence is measured on so many rows."""
+"""With a nominal column of more values than this allows, dependence is measured on so many rows."""
+LEVELS_OF_NUMBERS = 2_000
+"""Numbers of more values than this allows are first brought to so many levels of equal width."""
 
 
 def pair_losses(
-    columns: Sequence[ComparedColumn], rng: np.random.Generator, about: Collection[str] | None = None
+    columns: Sequence[ComparedColumn], sampling: Sampling, about: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
     """For each pair of columns its distance correlation before and after, and what else applies to its kinds.
 
+    The figures of the original are those of the original alone: another release of it has the same.
+
     Args:
         columns: All columns that have distances.
-        rng: For the rows on which columns of very many values are measured.
+        sampling: For the rows on which nominal columns of very many values are measured.
         about: Names of columns; pairs without any of them are left out.
     """
-    n_rows = columns[0].n_persons if columns else 0
-    sample = np.sort(rng.choice(n_rows, min(MOST_ROWS_OF_LARGE, n_rows), replace=False)) if n_rows else np.empty(0, int)
-    tables = {column.name: column.attribute.distances() for column in columns if column.n_values <= MOST_VALUES}
+    sample = sampling.some("pairs of columns", columns[0].n_persons if columns else 0, MOST_ROWS_OF_LARGE)
+    tables = {column.name: _distances(column) for column in columns}
     pairs = [(a, b) for a, b in combinations(columns, 2) if about is None or a.name in about or b.name in about]
     return [_losses(a, b, tables, sample) for a, b in pairs]
 
 
+def _distances(column: ComparedColumn) -> Floats | None:
+    """All pairs of values; None for numbers, and where they are too many, which the original decides if it can."""
+    n_original = int(np.count_nonzero(column.counts("original")[:-1]))
+    too_many = n_original > MOST_VALUES or column.n_values > 2 * MOST_VALUES
+    return None if too_many or isinstance(column.attribute, NumericAttribute) else column.attribute.distances()
+
+
 def _losses(
-    a: ComparedColumn, b: ComparedColumn, tables: dict[str, Floats], sample: NDArray[np.int64]
+    a: ComparedColumn, b: ComparedColumn, tables: Mapping[str, Floats | None], sample: NDArray[np.int64]
 ) -> dict[str, Any]:
     correlations, n_records = {}, {}
     for which in ("original", "masked"):
-        is_large = a.name not in tables or b.name not in tables
+        is_large = any(tables[one.name] is None and not isinstance(one.attribute, NumericAttribute) for one in (a, b))
         cells = _Both.of(a.taken(sample), b.taken(sample), which) if is_large else _Both.of(a, b, which)
         n_records[which] = cells.n
         correlations[which] = _distance_correlation(a, b, cells, tables)
@@ -90,7 +101,9 @@ class _Both:
         return int(self.a.size if self.amounts is None else self.amounts.sum())
 
 
-def _distance_correlation(a: ComparedColumn, b: ComparedColumn, cells: _Both, tables: dict[str, Floats]) -> float:
+def _distance_correlation(
+    a: ComparedColumn, b: ComparedColumn, cells: _Both, tables: Mapping[str, Floats | None]
+) -> float:
     if cells.n < 2:
         return 0.0
     (of_a, new_a), (of_b, new_b) = _spread(a, cells.a, cells, tables), _spread(b, cells.b, cells, tables)
@@ -107,17 +120,35 @@ def _distance_correlation(a: ComparedColumn, b: ComparedColumn, cells: _Both, ta
     return min(1.0, math.sqrt(max(covariance.plain, 0.0) / scale))
 
 
-def _spread(column: ComparedColumn, codes: Codes, cells: _Both, tables: dict[str, Floats]) -> tuple[Spread, Column]:
+def _spread(
+    column: ComparedColumn, codes: Codes, cells: _Both, tables: Mapping[str, Floats | None]
+) -> tuple[Spread, Column]:
     """The distances of the values that occur, with their shares, and the column in those values alone."""
     present, new = np.unique(codes, return_inverse=True)
-    if column.name in tables:
-        distances = np.ascontiguousarray(tables[column.name][np.ix_(present, present)])
+    table = tables[column.name]
+    if isinstance(column.attribute, NumericAttribute):
+        numbers = column.attribute.numbers[present]
+        if present.size > MOST_VALUES:
+            numbers, level_of = _levels(numbers)
+            new = level_of[new]
+        distances = replace(column.attribute, numbers=numbers, extent=column.attribute.scale).distances()
+    elif table is not None:
+        distances = np.ascontiguousarray(table[np.ix_(present, present)])
     else:
         grid = np.meshgrid(present, present, indexing="ij")
         pairs = column.attribute.pair_distances(grid[0].ravel(), grid[1].ravel())
         distances = pairs.reshape(present.size, present.size)
-    shares = counted(new, present.size, cells.amounts) / cells.n
-    return Spread.of(distances, shares, cells.n), Column(tuple(map(str, present.tolist())), new.astype(np.int32))
+    n_values = distances.shape[0]
+    shares = counted(new, n_values, cells.amounts) / cells.n
+    return Spread.of(distances, shares, cells.n), Column(tuple(map(str, range(n_values))), new.astype(np.int32))
+
+
+def _levels(numbers: Floats) -> tuple[Floats, NDArray[np.intp]]:
+    """Numbers brought to levels of equal width: the levels that occur, and which one each number has."""
+    least, halves = numbers.min(), numbers / 2.0 - numbers.min() / 2.0
+    step = halves.max() / LEVELS_OF_NUMBERS
+    levels, level_of = np.unique(np.rint(halves / step), return_inverse=True)
+    return np.asarray(least + levels * step * 2.0), level_of
 
 
 def _others(a: ComparedColumn, b: ComparedColumn) -> dict[str, Any]:

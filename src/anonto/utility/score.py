@@ -26,6 +26,7 @@ import numpy as np
 
 from anonto.utility.columns import column_losses
 from anonto.utility.pairs import pair_losses
+from anonto.utility.sampling import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +58,7 @@ def lost_at_random(columns: Mapping[str, ComparedColumn], masked: Sequence[str])
     persons = [one if one.amounts is None else one.taken(np.arange(one.n_persons)) for one in columns.values()]
     swapped = [replace(one, masked=_swapped(one) if one.name in masked else one.original) for one in persons]
     n_rows = swapped[0].original.size if swapped else 0
-    pairs = pair_losses(swapped, np.random.default_rng(0), masked) if len(swapped) > 1 and n_rows else []
+    pairs = pair_losses(swapped, Sampling(), masked) if len(swapped) > 1 and n_rows else []
     return AtRandom(
         {one.name: column_losses(one)["rmse"] if n_rows else 0.0 for one in swapped if one.name in masked},
         _correlation_change(pairs, masked),

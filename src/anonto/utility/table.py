@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.table.comparison import ComparedColumn
+    from anonto.utility.sampling import Sampling
 
     Floats = NDArray[np.float64]
 
@@ -22,9 +23,11 @@ MOST_ROWS = 5_000
 """Models are fitted on this many rows of each table."""
 MOST_DUMMIES = 30
 """A nominal column enters a model by its most frequent values."""
+FARTHEST = 1e6
+"""Numbers further out than so many ranges of the original count as just so far."""
 
 
-def propensity(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> dict[str, float]:
+def propensity(columns: Sequence[ComparedColumn], sampling: Sampling) -> dict[str, float]:
     """The propensity score mean squared error: 0 when no model can tell the two tables apart, 1/4 when one always can.
 
     Both tables are stacked; a tree that sees half of the rows predicts for the others which table they are from. The
@@ -35,8 +38,9 @@ def propensity(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> d
     """
     from sklearn.tree import DecisionTreeClassifier
 
-    rows = _sample(columns[0].n_persons, rng)
-    features = np.concatenate([_features(columns, which, rows) for which in ("original", "masked")])
+    rows, rng = sampling.some("propensity", columns[0].n_persons, MOST_ROWS), sampling.rng("propensity")
+    frequent = [_frequent(column.attribute.counts) for column in columns]
+    features = np.concatenate([_features(columns, frequent, which, rows) for which in ("original", "masked")])
     is_masked = np.repeat([0, 1], rows.size)
     if rows.size < 20:
         return {}
@@ -56,21 +60,24 @@ def propensity(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> d
     return {"pmse": found, "pmse_at_random": at_random, "pmse_ratio": found / at_random if at_random else 1.0}
 
 
-def prediction(columns: Sequence[ComparedColumn], target: ComparedColumn, rng: np.random.Generator) -> dict[str, float]:
+def prediction(columns: Sequence[ComparedColumn], target: ComparedColumn, sampling: Sampling) -> dict[str, float]:
     """How well a tree fitted on the release predicts a column of original rows, against one fitted on the original.
 
     For numbers the share of the variance that is explained, else the share of rows that are told right; ``blind`` is
-    what a model that sees no other column reaches, and ``loss`` what is lost by learning from the release.
+    what a model that sees no other column reaches, and ``loss`` what is lost by learning from the release. What the
+    original reaches does not depend on the release.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    rows = _sample(target.n_persons, rng)
-    rows = rows[(target.original[rows] >= 0) & (target.masked[rows] >= 0)]
+    rows = sampling.some("prediction", target.n_persons, MOST_ROWS)
+    rows = rows[target.original[rows] >= 0]
     others = [column for column in columns if column.name != target.name]
-    if rows.size < 20 or not others:
+    halves = sampling.shuffled("halves of the prediction", rows)
+    learn, test = halves[::2], halves[1::2]
+    learnt_from = {"original": learn, "masked": learn[target.masked[learn] >= 0]}
+    if rows.size < 20 or learnt_from["masked"].size < 10 or not others:
         return {}
-    order = rng.permutation(rows.size)
-    learn, test = rows[order[::2]], rows[order[1::2]]
+    frequent = [_frequent(column.counts("original")[:-1]) for column in others]
     is_number = isinstance(target.attribute, NumericAttribute)
     model = (DecisionTreeRegressor if is_number else DecisionTreeClassifier)(
         max_depth=8, min_samples_leaf=5, random_state=0
@@ -80,40 +87,45 @@ def prediction(columns: Sequence[ComparedColumn], target: ComparedColumn, rng: n
     for which in ("original", "masked"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of so many classes that the answers may be numbers
-            model.fit(_features(others, which, learn), _answers(target, which, learn))
-            scores[which] = float(model.score(_features(others, "original", test), truth))
+            rows = learnt_from[which]
+            model.fit(_features(others, frequent, which, rows), _answers(target, which, rows))
+            scores[which] = float(model.score(_features(others, frequent, "original", test), truth))
     learnt = _answers(target, "original", learn)
     blind = 0.0 if is_number else float(np.mean(truth == np.bincount(learnt.astype(np.int64)).argmax()))
     return {**scores, "blind": blind, "loss": scores["original"] - scores["masked"]}
 
 
-def _sample(n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    return np.sort(rng.choice(n, min(n, MOST_ROWS), replace=False))
+def _frequent(counts: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The values that occur most."""
+    ordered = np.argsort(-counts, kind="stable")[:MOST_DUMMIES]
+    return ordered[counts[ordered] > 0]
 
 
 def _answers(column: ComparedColumn, which: str, rows: NDArray[np.int64]) -> Floats:
     codes = getattr(column, which)[rows]
-    attribute = column.attribute
-    return np.asarray(_scaled(attribute)[codes] if isinstance(attribute, NumericAttribute) else codes, dtype=np.float64)
+    return np.asarray(_scaled(column)[codes] if isinstance(column.attribute, NumericAttribute) else codes, np.float64)
 
 
-def _scaled(attribute: NumericAttribute) -> Floats:
-    """Numbers between 0 and 1: trees split them alike, and hold them in few bits."""
-    numbers = attribute.numbers
-    halves = numbers / 2.0 - (numbers.min() if numbers.size else 0.0) / 2.0
-    return np.asarray(halves / (halves.max(initial=0.0) or 1.0))
+def _scaled(column: ComparedColumn) -> Floats:
+    """Numbers on the range of the original: trees split them alike, and hold them in few bits."""
+    numbers: Floats = column.attribute.numbers  # type: ignore[attr-defined]
+    own = numbers[column.counts("original")[:-1] > 0] / 2.0
+    if not own.size:
+        return np.zeros(numbers.size)
+    halves = (numbers / 2.0 - own.min()) / (float(np.ptp(own)) or 1.0)
+    return np.asarray(np.clip(halves, -FARTHEST, FARTHEST))
 
 
-def _features(columns: Sequence[ComparedColumn], which: str, rows: NDArray[np.int64]) -> Floats:
-    """Numbers from 0 to 1, the most frequent values of other columns as 0 and 1, missing cells as 0 with a flag."""
+def _features(
+    columns: Sequence[ComparedColumn], frequent: Sequence[NDArray[np.intp]], which: str, rows: NDArray[np.int64]
+) -> Floats:
+    """Numbers, the most frequent values of other columns as 0 and 1, missing cells as 0 with a flag."""
     parts = []
-    for column in columns:
+    for column, values in zip(columns, frequent, strict=True):
         codes = getattr(column, which)[rows]
-        attribute = column.attribute
         parts.append((codes < 0).astype(np.float64))
-        if isinstance(attribute, NumericAttribute):
-            parts.append(np.append(_scaled(attribute), 0.0)[codes])
+        if isinstance(column.attribute, NumericAttribute):
+            parts.append(np.append(_scaled(column), 0.0)[codes])
             continue
-        frequent = np.argsort(-attribute.counts, kind="stable")[:MOST_DUMMIES]
-        parts += [(codes == value).astype(np.float64) for value in frequent]
+        parts += [(codes == value).astype(np.float64) for value in values]
     return np.stack(parts, axis=1)

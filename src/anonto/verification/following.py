@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import listed
-from anonto.methods.guarantee import Setting
 from anonto.methods.parameters import LEAST_PER_K
 from anonto.table.prepare import encode_described, prepare, with_missing_as_value
+from anonto.table.recoding import missing_in
 from anonto.table.records import distinct_records
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ def _could_be_cut(step: Step, n_records: int) -> bool:
     return says_nothing and n_records >= 2 * LEAST_PER_K * method.k  # type: ignore[union-attr]
 
 
-def why_no_promise(steps: Sequence[Followed], looked: Sequence[LookedAt], plan: Plan) -> str | None:
+def why_no_promise(
+    steps: Sequence[Followed], looked: Sequence[LookedAt], plan: Plan, released: Sequence[str]
+) -> str | None:
     """Why groups of k records do not make k records that could be hers; None where they do, or there are no groups.
 
     The groups of several steps are not the same, and a quasi-identifier that no step masks tells their members apart:
@@ -90,18 +92,12 @@ def why_no_promise(steps: Sequence[Followed], looked: Sequence[LookedAt], plan: 
     if len(steps) > 1:
         return "the groups of several steps are not the same, and together they may leave you alone"
     step = steps[0].step
-    named = dict.fromkeys([*plan.columns, *plan.masked])
-    left_out = tuple(
-        name for name in named if plan.description(name).role == "quasi-identifier" and name not in step.columns
-    )
-    unmatched = tuple(one.name for one in looked if one.has_unmatched)
-    if step.method.guarantee(Setting(left_out=left_out, unmatched=unmatched)).proved:
+    setting = plan.setting(step, released, {one.name for one in looked if one.has_unmatched})
+    if step.method.guarantee(setting).proved:
         return None
-    if left_out:
-        return f"the step leaves out {listed(left_out)}, which may tell you from all others of your group"
-    if unmatched:
-        return f"cells of {listed(unmatched)} that have no concept stayed as they are"
-    return "a group of one record hides nobody"
+    if setting.left_out:
+        return f"the step leaves out {listed(setting.left_out)}, which may tell you from all others of your group"
+    return "; ".join(setting.why_not_proved(limits_linking=True)) or "a group of one record hides nobody"
 
 
 def keeps_values(step: Step) -> bool:
@@ -147,7 +143,9 @@ def _by_group(step: Step, looked: Mapping[str, LookedAt], released: Door, plan: 
         prepared = prepare(name, encoded, description, open_once)
         moves_missing = step.method.together and not step.method.by_row and step.method.moves_missing
         attribute, own = (
-            with_missing_as_value(prepared, encoded) if moves_missing else (prepared.attribute, prepared.column.codes)
+            with_missing_as_value(prepared, encoded, missing_in(released, name, encoded))
+            if moves_missing
+            else (prepared.attribute, prepared.column.codes)
         )
         attributes.append(attribute)
         codes.append(own)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from anonto.errors import MissingCellsError, NotOneRecordError, UnmatchedValuesError
-from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.table.attributes import NumericAttribute
 from anonto.table.comparison import compared_column
 from anonto.table.door import Door
 from anonto.table.reading import read_table
@@ -45,7 +45,10 @@ def own_record(record: Any, plan: Plan) -> Door:
 
 def opened(table: Any, plan: Plan) -> Door:
     """A table in memory, or the file at a path."""
-    return Door(read_table(table, **plan.table).frame if isinstance(table, str | os.PathLike) else table)
+    if not isinstance(table, str | os.PathLike):
+        return Door(table)
+    read = read_table(table, **plan.table)
+    return Door(read.frame, origin=read.origin)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,12 +100,12 @@ def looked_at(name: str, own: Door, released: Door, description: ColumnDescripti
             (is_missing and description.missing == "drop") or (is_unmatched and description.unmatched == "drop"),
             has_unmatched,
         )
-    meant = _meant(compared)
-    is_equal = np.append(meant == meant[compared.original[0]], False)[codes]
+    meant = compared.meanings()
+    is_equal = meant[codes] == meant[compared.original[0]]
     from_own = np.minimum(compared.attribute.distances_from(compared.original)[0], 1.0)
     if isinstance(compared.attribute, NumericAttribute) and not compared.attribute.scale:
         # All released numbers are the same: one that differs is as far as can be, not at no distance.
-        from_own = np.where(meant == meant[compared.original[0]], 0.0, 1.0)
+        from_own = np.where(meant[:-1] == meant[compared.original[0]], 0.0, 1.0)
     return LookedAt(
         name,
         compared,
@@ -148,18 +151,3 @@ def _on_scale_of_release(column: ComparedColumn) -> ComparedColumn:
         return column
     numbers = attribute.numbers[np.unique(column.masked[column.masked >= 0])]
     return replace(column, attribute=replace(attribute, extent=float(np.ptp(numbers)) if numbers.size else 0.0))
-
-
-def _meant(column: ComparedColumn) -> NDArray[np.int64]:
-    """For each value a number that all ways to write it share: of its concepts, of its number, or of its text."""
-    attribute = column.attribute
-    if isinstance(attribute, NumericAttribute):
-        keys: list[Any] = attribute.numbers.tolist()
-    elif isinstance(attribute, NominalAttribute):
-        keys = list(attribute.concepts)
-    elif isinstance(attribute, MeanAttribute):
-        keys = list(zip(*(part.concepts for part in attribute.parts), strict=True))
-    else:
-        keys = list(range(column.n_values))
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    return np.array([number[key] for key in keys], dtype=np.int64)

@@ -139,7 +139,7 @@ def verify(record: Any, release: Any, plan: Plan | Mapping[str, Any] | str | os.
     apart = np.mean([one.distances for one in looked], axis=0) if n_records else np.empty(0)
     equal = np.logical_and.reduce([one.is_equal for one in looked])
     least = float(apart.min()) if n_records else 1.0
-    reason = why_no_promise(steps, looked, chosen)
+    reason = why_no_promise(steps, looked, chosen, released.names)
     promised = [one.at_least for one in steps if one.at_least is not None and not reason]
     return Verification(
         n_records=n_records,

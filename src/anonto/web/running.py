@@ -15,6 +15,8 @@ from anonto.assessment import Assessment, assess
 from anonto.errors import InputError, ReleasedAsIsWarning, WorkRefusedError
 from anonto.plan import Plan
 from anonto.report.attacks import attack_row
+from anonto.report.gate import Gate
+from anonto.risk.findings import counts_as_risk
 from anonto.run import mask
 from anonto.stats.profile import profile
 from anonto.sweeping import pareto_front
@@ -94,7 +96,7 @@ def _estimated(sample: pl.DataFrame, plan: Plan, n_records: int) -> dict[str, An
     return {
         "sample": sample.height,
         "n_records": n_records,
-        "worst": found.worst.to_dict() if found.worst else None,
+        **_headline(found),
         "utility": _utility(plan, found)["utility"],
         "steps": [_of_step(step, release.evidence["n_records"]) for step in release.evidence["steps"]],
         "expected": {
@@ -132,7 +134,7 @@ def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
     if release.rows is not None:
         np.save(folder / ROWS, release.rows)
     report({"phase": "attacking"})
-    found = assess(path, release.table, plan)
+    found = assess(path, release.table, plan, private=folder / "private.json")
     report({"phase": "reporting"})
     losses = _utility(plan, found)
     found.to_html(folder / "report.html", edition="public")
@@ -140,13 +142,25 @@ def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
     return {
         "evidence": release.evidence,
         "assessment": found.to_dict(),
-        "readings": [attack_row(one, "internal")["reading"] for one in found.risk],
+        "readings": [attack_row(one, Gate("internal"))["reading"] for one in found.risk],
         "ending": ending,
         "dialect": _dialect_of(table_of(given).origin, ending),
-        "worst": found.worst.to_dict() if found.worst else None,
+        **_headline(found),
         "utility": losses["utility"],
         "losses": losses,
     }
+
+
+def _headline(found: Assessment) -> dict[str, Any]:
+    """The worst linkage, that of declared quasi-identifiers, what is read off whole rows, and what a map shows."""
+    partial = found.partial
+    told = {
+        "worst": found.worst,
+        "declared": found.worst_declared,
+        "whole_rows": partial if partial is not None and partial.details["whole_rows"] else None,
+        "reached": max(filter(counts_as_risk, found.risk), key=lambda one: one.rate, default=None),
+    }
+    return {name: None if one is None else one.to_dict() for name, one in told.items()}
 
 
 def _dialect_of(origin: Origin, ending: str) -> dict[str, str]:

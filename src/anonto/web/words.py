@@ -11,7 +11,9 @@ from anonto.errors import (
     DependsOnDataError,
     DifferentTaxonomiesError,
     InputError,
+    LostDigitsError,
     MissingCellsError,
+    MixedNotationError,
     NeedsOneOntologyError,
     NotAMetricError,
     NotCloseError,
@@ -42,7 +44,8 @@ TERMS: Mapping[str, str] = {
     "kind": "Names or codes (nominal), steps in an order (ordinal), or numbers (numeric). It decides how far apart two "
     "values are.",
     "role": "What a column could do to a person. An identifier names somebody and is dropped; a quasi-identifier could "
-    "help to recognise somebody together with others and is masked; confidential and other columns leave as they are.",
+    "help to recognise somebody together with others and is masked; confidential and other columns leave as they are. "
+    "What is proved takes only confidential columns as unknown to others.",
     "ontology": "A hierarchy of concepts that says what the codes of a column mean, as ICD does for diagnoses. With "
     "it, a code can be replaced by one that means something similar.",
     "measure": "How the distance of two concepts is found from the hierarchy: 0 for the same concept, 1 for nothing in "
@@ -69,7 +72,11 @@ TERMS: Mapping[str, str] = {
     "made of how far cells moved, how frequencies and dependences changed, and how well records can be told from "
     "original ones.",
     "distance": "How far the cells moved, as a root mean square: 0 for not at all, 1 for as far as possible.",
-    "risk": "The share of persons whom the most successful linking attack recognises.",
+    "risk": "The share of persons whom the most successful linking attack recognises. The worst intruder knows every "
+    "column that leaves and is not confidential, masked or not.",
+    "declared": "What an intruder recognises who knows no column but the quasi-identifiers.",
+    "whole rows": "Rows of the original leave whole: so many persons have one released row with just the few cells "
+    "that are known, and most of their other cells are read off it.",
     "Pareto front": "The plans that no other beats: less risk would cost utility, more utility would cost risk.",
     "distance correlation": "How strongly two columns hang together: 0 not at all, 1 wholly.",
     "guarantee": "What is proved about a method, on which conditions. Where nothing is proved, only the attacks tell.",
@@ -98,6 +105,7 @@ UNMATCHED = {
 }
 MEASURES = {
     "wu-palmer": "Wu and Palmer",
+    "wu-palmer-lcs": "Wu and Palmer, least common subsumer",
     "ancestor": "Shared ancestors",
     "rada": "Shortest path",
     "leacock-chodorow": "Leacock and Chodorow",
@@ -130,8 +138,14 @@ ATTACKS = {
         "Knows the method and its parameters, and leaves out every record that it could not have made of this person.",
     ),
     "likelihood-linkage": ("Likeliest record", "Knows the method and takes the record that it most likely made."),
+    "row-order": ("Order of the rows", "Knows the order of the original rows, which the release kept."),
     "composition": ("Two releases together", "Compares two releases of the same table."),
     "permutation-distance": ("Undoing the swap", "Compares how far values moved with what chance would do."),
+    "partial-knowledge": (
+        "A few columns known",
+        "Knows two to five columns of a person, finds the one row that has just these cells, and reads the others. The "
+        "rate counts the masked cells that are read right.",
+    ),
 }
 
 
@@ -164,7 +178,8 @@ CARDS: Mapping[str, Card] = {
         "Puts the records into groups of at least k that mean something similar, and deals the values of each group "
         "out anew by chance.",
         "Keeps how often every value occurs.",
-        "Proved: who knows these columns only is right about a record with a chance of 1/k at most.",
+        "Proved: who knows these columns only is right about a record with a chance of 1/k at most. If the columns "
+        "move together, whole rows leave: whoever knows some of a person’s cells may find the row and read the rest.",
         SWAP,
     ),
     "microaggregate": Card(
@@ -178,7 +193,8 @@ CARDS: Mapping[str, Card] = {
     "invariant-swap": Card(
         "Swap some records in bins",
         "Puts similar records into bins, picks some of each bin by chance, and lets these take each other’s values.",
-        "Keeps how often every combination of values occurs.",
+        "Keeps how often every combination of values occurs. "
+        "Whoever knows some of a person’s cells may find the row and read the rest.",
         "Proved: an ε, subject to the counts that stay the same.",
         SWAP,
     ),
@@ -206,14 +222,16 @@ CARDS: Mapping[str, Card] = {
     "equi-depth-swap": Card(
         "Swap in bins of equal size",
         "Puts the records into small bins of about k that are alike, and exchanges whole sets of values in pairs.",
-        "Keeps how often every combination of values occurs.",
+        "Keeps how often every combination of values occurs. "
+        "Whoever knows some of a person’s cells may find the row and read the rest.",
         NOTHING,
         SWAP,
     ),
     "equi-width-swap": Card(
         "Swap in bins of equal width",
         "Cuts the columns into bins of equal width and exchanges whole sets of values inside each bin.",
-        "Keeps every combination of values; no number moves by more than the width.",
+        "Keeps every combination of values; no number moves by more than the width. "
+        "Whoever knows some of a person’s cells may find the row and read the rest.",
         NOTHING,
         SWAP,
     ),
@@ -286,7 +304,9 @@ PARAMETERS: Mapping[str, Parameter] = {
     "weights": Parameter(
         "weights of the columns", "Numbers with commas between them, one for each column: how much each counts."
     ),
-    "move": Parameter("columns move", "“apart”: each column by itself; “together”: whole sets of values."),
+    "move": Parameter(
+        "columns move", "“apart”: each column by itself; “together”: whole sets of values, which stay readable."
+    ),
     "refine": Parameter("refine the groups", "Improve the groups after they are formed. Slower, and loses less."),
     "odd": Parameter("the odd one out", "What the last record of an odd number does: stay, or swap in threes."),
     "standardise": Parameter("standardise", "Let every column count the same, whatever its units."),
@@ -356,6 +376,7 @@ WHERE: Mapping[type[InputError], str] = {
     AbsentRootError: f"{LOOK_CLOSER}, “Root”.",
     OutsideRootError: f"{LOOK_CLOSER}, “Root”.",
     NotNumericError: "In this app: the kind of a column is chosen on the page “Columns”.",
+    LostDigitsError: "In this app: the kind of a column is chosen on the page “Columns”.",
     NotInOrderError: f"{LOOK_CLOSER}, “Order”.",
     NothingToMaskError: "In this app: roles are chosen on the page “Columns”.",
     AllMissingError: "In this app: untick the column on the page “Method”.",
@@ -364,7 +385,16 @@ WHERE: Mapping[type[InputError], str] = {
 """Where in the app that is set which a message of the library names as it stands in a plan."""
 OF_SIZE = (TooFewForGroupsError, SmallStrataError, NotCloseError, NotCloseInBlocksError, AllMissingError)
 """What a sample may be refused for though the whole table is not."""
-COUNTED = (*OF_SIZE, UnmatchedValuesError, MissingCellsError, NotNumericError, NotInOrderError, OutsideRootError)
+COUNTED = (
+    *OF_SIZE,
+    UnmatchedValuesError,
+    MissingCellsError,
+    NotNumericError,
+    MixedNotationError,
+    LostDigitsError,
+    NotInOrderError,
+    OutsideRootError,
+)
 """Refusals that count records or values."""
 
 

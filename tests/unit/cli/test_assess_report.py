@@ -64,13 +64,16 @@ def test_mask_ends_with_what_is_proved_of_each_step(folder: Path, capsys: pytest
 def test_page_and_data_are_written_in_the_edition_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     points = [{"label": "random-swap", "method": "random-swap", "risk": 0.01, "utility": 0.1, "on_front": True}]
     (folder / "sweep.json").write_text(json.dumps({"points": points}), encoding="utf-8")
-    words = ["--report", "a.html", "--report-json", "a.json", "--edition", "public", "--map", "sweep.json"]
-    assert run([*ASSESS, *words]) == 0
-    assert "a.html" in capsys.readouterr().out
-    data = json.loads((folder / "a.json").read_text(encoding="utf-8"))
-    assert data["edition"] == "public"
-    assert [one["label"] for one in data["map"]["points"]] == ["random-swap", "this release"]
-    assert "Public edition" in (folder / "a.html").read_text(encoding="utf-8")
+    for edition, words in (("internal", ["--map", "sweep.json"]), ("public", ["--edition", "public", "--force"])):
+        assert run([*ASSESS, "--report", "a.html", "--report-json", "a.json", *words]) == 0
+        assert "a.html" in capsys.readouterr().out
+        data = json.loads((folder / "a.json").read_text(encoding="utf-8"))
+        assert data["edition"] == edition
+        shown = [one["label"] for one in data["map"]["points"]]
+        assert shown == (["random-swap", "this release"] if edition == "internal" else [])
+        assert f"{edition.capitalize()} edition" in (folder / "a.html").read_text(encoding="utf-8")
+    assert run([*ASSESS, "--report", "b.html", "--edition", "public", "--map", "sweep.json"]) == 2
+    assert "the public edition, which has no map" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_the_same_seed_gives_the_same_files_and_no_warning(
 def test_a_mean_that_is_the_root_is_called_so_and_the_largest_chapter_is_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["demo", "--records", "300", "--folder", str(tmp_path)]) == 0
+    assert run(["demo", "--records", "500", "--folder", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     icd = anonto.read_ontology("icd10cm")
     (mean,) = (line for line in shown.splitlines() if "semantic mean" in line)

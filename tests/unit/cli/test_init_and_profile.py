@@ -28,6 +28,8 @@ def test_init_writes_a_plan_beside_the_table_that_mask_accepts(
     assert shown.err == ""
     assert "4 of 4 distinct values are codes of levels.csv" in shown.out
     assert "flu" not in shown.out
+    assert "1 column needs review: record_id." in shown.out
+    assert "Nothing is proved while one that leaves is not confirmed" in shown.out
     plan = tmp_path / "table.csv.plan.toml"
     assert str(plan) in shown.out
     assert tomllib.loads(plan.read_text())["columns"]["illness"]["ontology"] == "levels.csv"
@@ -47,6 +49,7 @@ def test_init_for_machines_prints_plan_and_reasons(
     assert said["plan"] == tomllib.loads(plan.read_text())
     assert said["plan"]["columns"]["illness"]["ontology"] == str(tmp_path / "levels.csv")
     assert set(said["reasons"]) == {"record_id", "age", "sex", "illness"}
+    assert said["review"] == ["record_id"]
 
 
 def test_init_replaces_a_plan_only_by_force_and_never_the_table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,14 @@ from scipy.stats import chi2_contingency, chisquare
 
 import anonto
 import oracles
-from anonto.errors import OneBinWarning, ParameterError, SmallStrataError, TooWideRangeError, WindowWarning
+from anonto.errors import (
+    OneBinWarning,
+    ParameterError,
+    SmallBinsWarning,
+    SmallStrataError,
+    TooWideRangeError,
+    WindowWarning,
+)
 from anonto.methods import bin_kernels, bins
 from anonto.methods.dealt_flows import DealtFlows
 from anonto.methods.equi_depth_swap import EquiDepthSwap, equi_depth_bins
@@ -27,6 +35,7 @@ from anonto.methods.equi_width_swap import (
     grid_places,
 )
 from anonto.methods.registry import method_of
+from anonto.rng import Seed
 from anonto.table import attributes
 from anonto.table.attributes import MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
 from anonto.table.columns import encode
@@ -441,7 +450,7 @@ def test_pairs_that_a_key_draws_are_distributed_as_the_definition_says(size: int
     offsets = np.arange(0, n_cells * size + 1, size)
     taken, alone = np.empty_like(members), np.full(n_cells, -1, dtype=np.int32)
     identities = np.arange(n_cells).astype(np.uint64)
-    bin_kernels.exchange_in_cells(members, offsets, 0, n_cells, identities, np.uint64(7), cycle, taken, alone)
+    bin_kernels.exchange_in_cells(members, offsets, 0, n_cells, identities, Seed(7).key().words, cycle, taken, alone)
     for outcome, left in zip(taken.reshape(n_cells, size).tolist(), alone.tolist(), strict=True):
         found[tuple(outcome)] += 1
         stay = [row for row in range(size) if outcome[row] == row]
@@ -461,7 +470,7 @@ def test_the_last_of_many_is_as_likely_as_any_to_meet_the_first() -> None:
     offsets = np.arange(0, n_cells * size + 1, size)
     taken, alone = np.empty_like(members), np.full(n_cells, -1, dtype=np.int32)
     words = np.random.default_rng(5).integers(0, 1 << 64, n_cells, dtype=np.uint64)
-    bin_kernels.exchange_in_cells(members, offsets, 0, n_cells, words, np.uint64(1 << 63), False, taken, alone)
+    bin_kernels.exchange_in_cells(members, offsets, 0, n_cells, words, Seed(5).key().words, False, taken, alone)
     partner_of_first = np.bincount(taken.reshape(n_cells, size)[:, 0], minlength=size)
     assert partner_of_first[0] == 0
     assert chisquare(partner_of_first[1:]).pvalue > 1e-4
@@ -471,7 +480,7 @@ def test_the_last_of_many_is_as_likely_as_any_to_meet_the_first() -> None:
 def test_cells_become_the_same_alone_or_with_others(rows, number, n_parts, odd) -> None:
     columns = list(zip(*rows, strict=True)) or [(), ()]
     records, record_of = records_of(numbers(columns[0]), texts(list(columns[1])))
-    method, key = EquiWidthSwap(bins=3, odd=odd), np.uint64(number)
+    method, key = EquiWidthSwap(bins=3, odd=odd), Seed(number).key()
     grid = method.grid(records)
     codes = records.codes[record_of]
     whole = exchanged_rows(method, records.names, records.attributes, grid, key, list(codes.T))
@@ -499,7 +508,7 @@ def test_no_number_moves_by_more_than_the_width(rows, widths, number) -> None:
         "columns": {"x": {"kind": "numeric"}, "y": {"kind": "numeric"}},
         "steps": [{"method": "equi-width-swap", "columns": ["x", "y"], "width": list(widths)}],
     }
-    masked = anonto.mask(table, plan, seed=number + (1 << 70)).table
+    masked = anonto.mask(table, plan, seed=number + (1 << 90)).table
     for name, width in zip("xy", widths, strict=True):
         assert (masked[name] - table[name]).abs().max() <= width * (1 + 1e-9)
     assert Counter(masked.rows()) == Counter(table.rows())
@@ -576,6 +585,39 @@ def test_a_pattern_of_missing_cells_with_too_few_records_is_refused_with_its_cou
     with pytest.raises(SmallStrataError, match=few):
         equi_width_bins(records, width=2)
     assert contents(equi_depth_bins(records, 1))
+
+
+def of_a_rare_pattern(n: int, method: str, **parameters: Any) -> dict[str, Any]:
+    """The evidence of a step over 200 records of which n lack a cell."""
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({"x": rng.integers(0, 90, 200), "y": [None] * n + rng.integers(0, 90, 200 - n).tolist()})
+    plan = {
+        "columns": {"x": {"kind": "numeric"}, "y": {"kind": "numeric"}},
+        "steps": [{"method": method, "columns": ["x", "y"], **parameters}],
+    }
+    return anonto.mask(table, plan, seed=1 << 99).evidence["steps"][0]
+
+
+@pytest.mark.parametrize("method", ["equi-depth-swap", "invariant-swap"])
+def test_a_rare_pattern_of_missing_cells_has_a_bin_below_k_which_is_warned_about(method: str) -> None:
+    parameters = {"k": 20, **({"rate": 1.0} if method == "invariant-swap" else {})}
+    with pytest.raises(SmallStrataError, match=r"fewer than 2 records to swap among themselves \(1 in all\)"):
+        of_a_rare_pattern(1, method, **parameters)
+    with pytest.warns(SmallBinsWarning, match=r"1 of the 2 patterns of .* k = 20 records \(3 in all\)"):
+        assert of_a_rare_pattern(3, method, **parameters)["smallest_bin"] == 3
+    assert of_a_rare_pattern(20, method, **parameters)["smallest_bin"] >= 20
+
+
+def test_a_rare_pattern_of_missing_cells_is_refused_where_k_is_promised() -> None:
+    with pytest.raises(SmallStrataError, match=r"fewer than 20 records to form a group \(19 in all\)"):
+        of_a_rare_pattern(19, "microaggregate", k=20)
+    step = of_a_rare_pattern(20, "microaggregate", k=20)
+    assert (step["smallest_group"], step["real_k"], step["guarantee"]["proved"]) == (20, 20, True)
+
+
+@pytest.mark.parametrize("method", ["frequency-swap", "rank-swap-fixed", "rank-swap", "rank-swap-joint", "group-swap"])
+def test_swaps_that_know_no_patterns_take_a_rare_one_as_it_is(method: str) -> None:
+    assert of_a_rare_pattern(1, method, k=20)["missing"] == {"x": 0, "y": 1}
 
 
 def test_records_without_any_value_take_no_part_and_need_no_company() -> None:

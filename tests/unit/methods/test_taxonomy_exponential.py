@@ -22,12 +22,13 @@ from anonto.methods import taxonomy_exponential
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of
 from anonto.methods.taxonomy_exponential import TaxonomyExponential, is_metric, largest_distance
+from anonto.rng import Key
 from anonto.table.attributes import nominal_attribute
 from anonto.table.columns import encode
 from anonto.table.records import distinct_records
 from strategies import hierarchies, taxonomy_of
 
-KEY = np.uint64(0x0FED_CBA9_8765_4321)
+KEY = Key(bytes(range(32, 64)))
 ILLNESSES = anonto.read_ontology("illnesses")
 DIAMOND = taxonomy_of({"r": (), "b": ("r",), "c": ("r",), "e": ("b", "c")})
 N = 200_000
@@ -151,6 +152,14 @@ def test_small_probabilities_are_resolved() -> None:
     )
 
 
+@pytest.mark.parametrize("metric", [False, True])
+def test_at_the_largest_epsilon_the_least_probability_is_resolved_by_the_draws(metric: bool) -> None:
+    """A level is drawn with 128 bits: a probability that is not far above 2⁻¹²⁸ would not be the stated one."""
+    masker = fitted(["flu", "burn"], epsilon=taxonomy_exponential.LARGEST_EPSILON, metric=metric)
+    least = min(min(of_value.values()) for of_value in probabilities(masker).values())
+    assert least / len(ILLNESSES) * 7 / 1e6 > 2.0**-128 * 1e10
+
+
 def test_a_smaller_epsilon_moves_values_farther() -> None:
     table = pl.DataFrame({"a": ["flu", "burn", "measles", None] * 500})
     errors = []
@@ -191,8 +200,9 @@ def test_concepts_have_one_spelling_whether_their_records_had_it_or_not() -> Non
     }
     release = anonto.mask(table, plan, seed=1 << 90)
     assert set(release.table["a"]) == {"r", "008", "009", "010"}
-    same = (release.table["a"] == table["a"]).sum()
+    same = (release.table["a"] == table["a"].replace("8", "008")).sum()
     assert release.evidence["steps"][0]["unchanged"]["a"] == same
+    assert release.evidence["steps"][0]["unchanged_records"] == same
 
 
 def test_the_evidence_says_what_is_promised_and_what_is_not() -> None:
@@ -204,7 +214,7 @@ def test_the_evidence_says_what_is_promised_and_what_is_not() -> None:
     step = anonto.mask(table, plan, seed=1 << 90).evidence["steps"][0]
     promise = step["guarantee"]
     assert (promise["kind"], promise["epsilon"], promise["proved"]) == ("local ε-differential privacy", 1.5, True)
-    for words in ("e^ε", "adds up over the columns", "missing", "(c)", "seed"):
+    for words in ("e^ε", "adds up over the columns", "missing", "('c')", "seed"):
         assert words in promise["conditions"]
     assert step["record_epsilon"] == 3.0
     assert step["sensitivity"] == {"a": pytest.approx(2 / 3), "b": pytest.approx(2 / 3)}
@@ -260,9 +270,9 @@ def test_in_a_large_domain_the_largest_distance_is_taken_as_1(monkeypatch: pytes
 # ------------------------------------------------------------------------------------------------ what is refused
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.inf, math.nan, True, "1", None])
+@pytest.mark.parametrize("epsilon", [0, -1, 100.5, 1_600, math.inf, math.nan, True, "1", None])
 def test_an_epsilon_out_of_range_names_the_parameter(epsilon: object) -> None:
-    with pytest.raises(ParameterError, match="epsilon must be a finite number above 0"):
+    with pytest.raises(ParameterError, match="epsilon must be a number above 0 and at most 100"):
         method_of("taxonomy-exponential", {"epsilon": epsilon})
 
 

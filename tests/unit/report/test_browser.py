@@ -97,7 +97,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         warnings.simplefilter("ignore", anonto.AnontoWarning)
         release = anonto.mask(table, plan, seed=1 << 100)
         bad = anonto.assess(table, table, plan)
-    found = anonto.assess(table, release.table, plan, predict="stay")
+    release.save(folder / "masked.parquet")
+    private = folder / "masked.parquet.private.json"
+    found = anonto.assess(table, folder / "masked.parquet", plan, private=private, predict="stay")
     paths = {name: folder / f"{name}.html" for name in ("internal", "public", "masked", "bad")}
     found.to_html(paths["internal"], sweep=POINTS)
     found.to_html(paths["public"], edition="public")
@@ -188,7 +190,7 @@ LINKAGE_MAP_CLASSES, HEAT_MAPS, MOVED, MOVED_BY_MANY = 3, 3, 2, 1
     ("name", "charts"),
     [
         ("internal", LINKAGE_MAP_CLASSES + HEAT_MAPS + MOVED + 2),
-        ("public", LINKAGE_MAP_CLASSES + HEAT_MAPS + MOVED_BY_MANY + 1),
+        ("public", LINKAGE_MAP_CLASSES - 1 + HEAT_MAPS + MOVED_BY_MANY + 1),
         ("bad", LINKAGE_MAP_CLASSES + HEAT_MAPS + 2),
         ("masked", 2),
     ],

@@ -10,7 +10,8 @@ import pytest
 
 from anonto.report.counts import NOT_SHOWN, SMALL
 from anonto.report.drawing import Sheet, shortened
-from anonto.report.editions import percent, rate_shown, size_shown
+from anonto.report.editions import percent
+from anonto.report.gate import Gate
 from anonto.report.pictures import CLASS_SIZES, MOVED_BINS, class_bin, moved_bin, pictures_of
 from anonto.report.plots import heat_map, linkage_chart, moved_chart
 from anonto.table.comparison import compared_column
@@ -46,6 +47,7 @@ def test_cells_are_counted_by_how_far_they_moved_and_records_by_their_class() ->
     assert found["unchanged_records"] == [1]
     assert found["classes"]["before"] == [2, 2, *[0] * (len(CLASS_SIZES) - 2)]
     assert found["classes"]["after"] == [4, *[0] * (len(CLASS_SIZES) - 1)]
+    assert found["varied"] == {"illness": 2, "age": 2}
     assert (found["classes"]["distinct_before"], found["classes"]["distinct_after"]) == (3, 4)
 
 
@@ -72,25 +74,30 @@ def test_the_names_of_bins_cover_everything_once() -> None:
 @pytest.mark.parametrize(
     ("hits", "n", "shown"),
     [
-        (0, 1000, "0 %"),
-        (4, 1000, "less than 0.50 %"),
-        (5, 1000, "0.50 %"),
-        (123, 1000, "12.3 %"),
-        (997, 1000, "more than 99.50 %"),
-        (1000, 1000, "100 %"),
-        (7, 19, NOT_SHOWN),
+        (0, 1000, "less than 1 %"),
+        (9, 1000, "less than 1 %"),
+        (10, 1000, "1 %"),
+        (123, 1000, "12 %"),
+        (991, 1000, "more than 99 %"),
+        (1000, 1000, "more than 99 %"),
+        (123, 300, "40 %"),
+        (23, 100, "20 %"),
+        (23, 99, NOT_SHOWN),
     ],
 )
-def test_the_public_edition_gives_a_bound_where_few_are_met_or_missed(hits: int, n: int, shown: str) -> None:
-    found = rate_shown(hits / n, 0.0, 1.0, n, "public")
+def test_the_public_edition_rounds_to_at_least_ten_persons_and_bounds_what_is_near_an_end(
+    hits: int, n: int, shown: str
+) -> None:
+    found = Gate("public").about(()).rate(hits / n, 0.0, 1.0, n)
     assert found["shown"] == shown
     assert (found["rate"] is None) == shown.startswith(("less", "more", "not"))
-    assert rate_shown(hits / n, 0.0, 1.0, n, "internal")["rate"] == hits / n
+    assert Gate("internal").about(()).rate(hits / n, 0.0, 1.0, n)["rate"] == hits / n
 
 
 def test_sizes_are_published_to_two_digits_and_shares_with_the_digits_they_deserve() -> None:
-    assert [size_shown(n, "public") for n in (0, 98, 101, 969, 4827, 20_000)] == [0, 100, 100, 970, 4800, 20_000]
-    assert size_shown(4827, "internal") == 4827
+    sizes = (0, 98, 101, 969, 4827, 20_000)
+    assert [Gate("public").about(()).size(n) for n in sizes] == [0, 100, 100, 970, 4800, 20_000]
+    assert Gate("internal").about(()).size(4827) == 4827
     shares = (0.0, 1e-6, 0.0002, 0.0964, 0.9996, 1.0)
     assert [percent(one) for one in shares] == ["0 %", "less than 0.01 %", "0.02 %", "9.6 %", "99.96 %", "100 %"]
 

@@ -47,6 +47,29 @@ def apart(name: str, a: Any, b: Any, extent: float = 1.0) -> float:
     return abs(float(a) - float(b)) / extent if name == "age" else float(a != b)
 
 
+# ------------------------------------------------------------------------------------------------ cells as written
+
+
+def test_codes_of_missing_cells_are_different_cells() -> None:
+    cells = pl.Series(["30", "30", "NA", "NA", "-9", None])
+    column = compared_column("age", cells, cells, ColumnDescription(kind="numeric", na=("NA", "-9")), opener())
+    assert column.masked.tolist() == [0, 0, -1, -1, -1, -1]
+    assert real_k([column]).details["class_sizes"] == [[1, 2], [2, 2]]
+    assert uniqueness([column], []).details["alone_in_release"] == 2
+
+
+def test_no_number_and_null_are_different_cells() -> None:
+    cells = pl.Series([30.0, 30.0, float("nan"), None])
+    column = compared_column("age", cells, cells, DESCRIPTIONS["age"], opener())
+    assert real_k([column]).details["real_k"] == 1
+
+
+def test_values_without_a_concept_are_different_cells() -> None:
+    cells = pl.Series(["flu", "flu", "x", "y", None, None])
+    column = compared_column("illness", cells, cells, ColumnDescription(ontology=ILLNESSES, unmatched="keep"), opener())
+    assert real_k([column]).details["class_sizes"] == [[1, 2], [2, 2]]
+
+
 # ------------------------------------------------------------------------------------------------ inference
 
 

@@ -24,6 +24,7 @@ from anonto.risk.known_law import KnownLaw, known_law
 from anonto.risk.likelihood_linkage import likelihood_linkage
 from anonto.risk.posterior import posterior_of
 from anonto.risk.seen_step import seen_step
+from anonto.rng import Key
 from anonto.table.comparison import ComparedColumn, compared_column
 from anonto.table.prepare import opener
 from anonto.table.records import distinct_records
@@ -221,7 +222,7 @@ def test_a_column_masked_otherwise_decides_between_equally_likely_records() -> N
         noise("a", "b", "x", method="semantic-noise-joint", noise_level=0),
         noise("a", "b", "x", noise_level=1e-9, round="nearest"),
         noise("a", "b", "x", method="semantic-noise-joint", noise_level=1e-9, round="nearest"),
-        exponential("a", "b", epsilon=900.0),
+        exponential("a", "b", epsilon=100.0),
     ],
 )
 def test_without_noise_every_distinct_record_is_found(step: dict[str, Any]) -> None:
@@ -404,7 +405,7 @@ def test_spellings_of_a_concept_are_not_told_apart_in_posteriors() -> None:
 
 def test_the_likelihood_finds_more_than_the_distance_where_noise_never_stays() -> None:
     """Rounded up, noise always moves a value: the nearest record is never hers, the likeliest often is."""
-    case = Case({name: cells for name, cells in a_table(300).items() if name in "abx"}, [noise("a", "b", "x")])
+    case = Case({name: cells for name, cells in a_table(900).items() if name in "abx"}, [noise("a", "b", "x")])
     by_distance = distance_linkage(list(case.columns.values()))
     assert case.attack().low > by_distance.high
 
@@ -498,7 +499,7 @@ def test_the_law_along_the_strongest_correlations_is_a_law(distribution: str, pa
     records, _ = distinct_records(law.names, [one.attribute for one in law.prepared], law.codes)
     masker = law.method.fit(records, rng)
     n = 40_000
-    drawn = masker.apply([np.repeat(codes[60], n) for codes in law.codes], np.arange(n), np.uint64(7))
+    drawn = masker.apply([np.repeat(codes[60], n) for codes in law.codes], np.arange(n), Key(bytes(range(32))))
     texts = [[one.concepts[code] for code in cells] for one, cells in zip(masker.attributes, drawn, strict=True)]
     seen = Counter(zip(*texts, strict=True))
     apart = sum(abs(seen[record] / n - chance) for record, chance in zip(everything, found, strict=True)) / 2

@@ -1,31 +1,16 @@
 import itertools
+import math
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare, kstest
+from scipy.stats import binomtest, chisquare, kstest
 
 from anonto.errors import ParameterError
-from anonto.rng import SHUFFLED_UP_TO, Seed, keyed_permutations, row_order, row_uniforms, seed_of
-from anonto.rng_kernels import feistel, feistel_back, feistel_of_stretch, philox, rectangles
-
-
-@pytest.mark.parametrize(
-    ("counter", "key", "expected"),
-    [
-        ([0, 0, 0, 0], 0, [0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8]),
-        ([0xFFFFFFFF] * 4, 0xFFFFFFFFFFFFFFFF, [0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD]),
-        (
-            [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344],
-            0x299F31D0A4093822,
-            [0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1],
-        ),
-    ],
-)
-def test_philox_gives_the_published_words(counter: list[int], key: int, expected: list[int]) -> None:
-    assert [int(word) for word in philox(*map(np.uint64, counter), np.uint64(key))] == expected
+from anonto.rng import Seed, keyed_permutations, row_order, row_words, seed_of
+from anonto.rng_kernels import DOUBLE_ROUNDS, SHUFFLED_UP_TO, feistel, feistel_back, feistel_of_stretch, rectangles
 
 
 def test_the_same_seed_and_name_give_the_same_stream_and_others_do_not() -> None:
@@ -68,45 +53,101 @@ def test_what_is_no_seed_is_refused(seed: object) -> None:
 def test_row_draws_are_uniform_and_independent_of_chunks() -> None:
     key = Seed(3).key("noise")
     rows = np.arange(20_000)
-    whole = row_uniforms(key, rows)
-    parts = np.concatenate([row_uniforms(key, part) for part in np.array_split(rows, 7)])
-    assert np.array_equal(whole, parts)
-    assert kstest(whole, "uniform").pvalue > 1e-4
-    assert abs(np.corrcoef(whole[:-1], whole[1:])[0, 1]) < 0.03
-    assert abs(np.corrcoef(whole, row_uniforms(key, rows, 1))[0, 1]) < 0.03
-    assert whole.min() >= 0
-    assert whole.max() < 1
+    whole = row_words(key, rows, "a")
+    parts = [row_words(key, part, "a") for part in np.array_split(rows, 7)]
+    for number, words in enumerate(whole):
+        assert np.array_equal(words, np.concatenate([part[number] for part in parts]))
+        assert kstest(words / 2.0**64, "uniform").pvalue > 1e-4
+        assert abs(np.corrcoef(words[:-1], words[1:])[0, 1]) < 0.03
+    assert abs(np.corrcoef(*whole)[0, 1]) < 0.03
+    assert abs(np.corrcoef(whole[0], row_words(key, rows, "b")[0])[0, 1]) < 0.03
 
 
-def sent_by_network(key: int, size: int, position: int) -> int:
-    widths, heights = rectangles(np.array([size]))
-    return int(feistel(np.uint64(key), size, widths[0], heights[0], position))
+class Network:
+    """A network of any size, also of one that has a shuffled table otherwise."""
+
+    def __init__(self, number: int, size: int) -> None:
+        (width,), (height,) = rectangles(np.array([size]))
+        rng = np.random.default_rng(number)
+        shifts = [rng.integers(0, of, n) for of, n in [(width, height), (height, width)] * DOUBLE_ROUNDS]
+        self.arguments = np.concatenate(shifts).astype(np.int32), 0, size, width, height
+
+    def sent(self, position: int) -> int:
+        return int(feistel(*self.arguments, position))
+
+    def came_from(self, place: int) -> int:
+        return int(feistel_back(*self.arguments, place))
+
+    def stretch(self, first: int, last: int, back: bool) -> list[int]:
+        out = np.empty(last - first, np.int64)
+        feistel_of_stretch(*self.arguments, first, back, out)
+        return out.tolist()
 
 
-@given(size=st.integers(1, 40_000), key=st.integers(0, (1 << 64) - 1))
-def test_the_network_is_a_permutation_of_any_size(size: int, key: int) -> None:
-    sent = {sent_by_network(key, size, position) for position in range(0, size, max(1, size // 500))}
-    assert len(sent) == len(range(0, size, max(1, size // 500)))
-    assert all(0 <= place < size for place in sent)
+numbers = st.integers(0, 1 << 62)
 
 
-@given(size=st.integers(1, 1 << 40), key=st.integers(0, (1 << 64) - 1), share=st.floats(0, 1, exclude_max=True))
-def test_the_network_leads_back_to_where_a_position_was(size: int, key: int, share: float) -> None:
-    widths, heights = rectangles(np.array([size]))
-    position = min(int(share * size), size - 1)
-    place = feistel(np.uint64(key), size, widths[0], heights[0], position)
-    assert feistel_back(np.uint64(key), size, widths[0], heights[0], place) == position
+@given(size=st.integers(1, 40_000), number=numbers)
+def test_the_network_is_a_permutation_of_any_size(size: int, number: int) -> None:
+    assert sorted(Network(number, size).stretch(0, size, False)) == list(range(size))
 
 
-@given(size=st.integers(1, 5_000), key=st.integers(0, (1 << 64) - 1), start=st.integers(0, 4_999), back=st.booleans())
-def test_a_stretch_is_sent_where_each_of_its_positions_is(size: int, key: int, start: int, back: bool) -> None:
-    widths, heights = rectangles(np.array([size]))
-    first = start % size
-    together = np.empty(size - first, np.int64)
-    feistel_of_stretch(np.uint64(key), size, widths[0], heights[0], first, back, together)
-    alone = feistel_back if back else feistel
-    chosen = range(first, size, max(1, (size - first) // 200))
-    assert all(together[i - first] == alone(np.uint64(key), size, widths[0], heights[0], i) for i in chosen)
+@given(size=st.integers(1, 1 << 33), number=numbers, share=st.floats(0, 1, exclude_max=True))
+def test_the_network_leads_back_to_where_a_position_was(size: int, number: int, share: float) -> None:
+    network, position = Network(number, size), min(int(share * size), size - 1)
+    assert network.came_from(network.sent(position)) == position
+
+
+@given(size=st.integers(1, 5_000), number=numbers, start=st.integers(0, 4_999), back=st.booleans())
+def test_a_stretch_is_sent_where_each_of_its_positions_is(size: int, number: int, start: int, back: bool) -> None:
+    network, first = Network(number, size), start % size
+    alone = network.came_from if back else network.sent
+    assert network.stretch(first, size, back) == [alone(position) for position in range(first, size)]
+
+
+def is_odd(permutation: list[int]) -> bool:
+    """Whether it takes an odd number of exchanges: elements less cycles."""
+    seen, n_cycles = [False] * len(permutation), 0
+    for start in range(len(permutation)):
+        n_cycles += not seen[start]
+        place = start
+        while not seen[place]:
+            seen[place] = True
+            place = permutation[place]
+    return (len(permutation) - n_cycles) % 2 == 1
+
+
+@pytest.mark.parametrize("size", [33**2, 35**2, 37**2, 51**2, 33 * 35, 1_025, 1_026, 1_056, 1_057, 1_100])
+def test_half_of_the_orders_are_odd_permutations(size: int) -> None:
+    """Also where rows fill a rectangle of two odd sides: shifts round an odd number of places are all even."""
+    odd = sum(is_odd(row_order(Seed(number), "rows", size).part(0, size).tolist()) for number in range(200))
+    assert binomtest(odd, 200).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("size", [4, 5])
+def test_all_permutations_of_a_few_elements_are_within_reach_of_the_network(size: int) -> None:
+    """Not quite equally likely: that is why small groups have shuffled tables."""
+    found = Counter(tuple(Network(number, size).stretch(0, size, False)) for number in range(12_000))
+    assert set(found) == set(itertools.permutations(range(size)))
+    assert max(found.values()) < 2 * 12_000 / math.factorial(size)
+
+
+def test_pairs_of_places_are_equally_likely_by_the_network() -> None:
+    """For all 72 pairs of nine places that two positions can be sent to: of neighbours, of a row and of a column."""
+    sent = np.array([Network(number, 9).stretch(0, 9, False) for number in range(14_400)])
+    for one, other in ((0, 1), (0, 4), (3, 8)):
+        pairs = Counter(zip(sent[:, one].tolist(), sent[:, other].tolist(), strict=True))
+        assert len(pairs) == 72
+        assert chisquare(list(pairs.values())).pvalue > 1e-4
+
+
+def test_a_group_is_permuted_alike_whatever_other_groups_there_are() -> None:
+    sizes = np.array([0, 5, 900, 2_000, 0, 1_024, 1_025, 70_000] * 40)
+    permutations = keyed_permutations(Seed(4), "swap", sizes)
+    alone = keyed_permutations(Seed(4), "swap", np.where(np.arange(sizes.size) % 7 == 0, sizes, 0))
+    for group in range(0, sizes.size, 7):
+        asked = np.full(sizes[group], group, np.int32), np.arange(sizes[group])
+        assert np.array_equal(permutations(*asked), alone(*asked))
 
 
 @given(
@@ -127,11 +168,10 @@ def test_all_orders_of_a_small_group_are_equally_likely() -> None:
 
 
 def test_the_network_sends_a_position_anywhere_equally_often() -> None:
-    size, trials = 5_000, 20_000
-    rng = np.random.default_rng(1)
+    networks = [Network(number, 5_000) for number in range(10_000)]
     for position in (0, 1, 4_999):
-        sent = [sent_by_network(key, size, position) for key in rng.integers(0, 1 << 63, trials).tolist()]
-        assert chisquare(np.bincount(np.array(sent) // 100, minlength=50)).pvalue > 1e-4
+        sent = np.array([network.sent(position) for network in networks])
+        assert chisquare(np.bincount(sent // 100, minlength=50)).pvalue > 1e-4
 
 
 def test_neighbours_are_not_sent_to_neighbours_by_the_network() -> None:

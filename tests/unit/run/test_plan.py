@@ -53,6 +53,14 @@ def test_a_plan_file_becomes_frozen_data_and_goes_back(tmp_path: Path) -> None:
         plan.columns["x"] = 1  # type: ignore[index]
 
 
+def test_a_column_that_a_person_must_still_confirm_says_so_in_the_plan_file() -> None:
+    plan = Plan.from_dict({"columns": {"a": {"review": True}, "b": {}}, "steps": []})
+    assert plan.columns["a"].review
+    assert not plan.columns["b"].review
+    assert plan.to_toml().count("review = true") == 1
+    assert Plan.from_dict(tomllib.loads(plan.to_toml())) == plan
+
+
 def test_comments_stand_above_their_column(tmp_path: Path) -> None:
     plan = plan_of(write(tmp_path, PLAN))
     text = plan.to_toml({"": "Proposed.", "pain": "Two texts\nin order."})
@@ -72,6 +80,7 @@ def test_comments_stand_above_their_column(tmp_path: Path) -> None:
         ({"columns": {"a": {"missing": "skip"}}}, ParameterError, "keep, drop, refuse"),
         ({"columns": {"a": {"unmatched": "skip"}}}, ParameterError, "nearest-ancestor"),
         ({"columns": {"a": {"na": "?"}}}, ParameterError, "a list of texts"),
+        ({"columns": {"a": {"review": "yes"}}}, ParameterError, "review of column 'a' must be true or false"),
         ({"columns": {"a": {"kind": "ordinal"}}}, ParameterError, "order of column 'a'"),
         ({"columns": {"a": {"kind": "ordinal", "order": ["x", "x"]}}}, ParameterError, "different texts"),
         ({"columns": {"a": {"ontology": 7}}}, ParameterError, "ontology of column 'a'"),

@@ -50,6 +50,7 @@ def test_marginality_is_the_sum_of_the_distances_to_the_others(drawn) -> None:
     least = min(expected)
     first = next(v for v, m in zip(values, expected, strict=True) if m <= least + 1e-9)
     assert stats.marginality_mean(values, tax) == first
+    assert stats.marginality_numerical_mean(values, tax) == pytest.approx(least, abs=1e-12)
 
 
 @given(drawn=hierarchies_with_columns(columns=2))

@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anonto
-from anonto.errors import AllMissingError, ColumnTypeError, InexactNumbersError, InputError, NotUnicodeError
+from anonto.errors import (
+    AllMissingError,
+    CellTypeError,
+    ColumnTypeError,
+    InexactNumbersError,
+    InputError,
+    NotUnicodeError,
+)
 from anonto.table.attributes import MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
 from anonto.table.columns import TextBatches, encode, encode_present, encode_together
 from anonto.table.match import Coverage
@@ -106,13 +113,11 @@ NOT_COLUMNS = {
     "nothing": None,
     "numpy table": np.zeros((2, 2)),
     "numpy records": np.array([("secret", 1)], dtype=[("a", "U6"), ("b", int)]),
-    "numpy bytes": np.array([b"secret\xff"]),
     "pandas table": pd.DataFrame({"a": ["secret"]}),
     "polars table": pl.DataFrame({"a": ["secret"]}),
     "polars query": pl.LazyFrame({"a": ["secret"]}),
     "pyarrow table": pa.table({"a": ["secret"]}),
     "pyarrow batch": pa.record_batch({"a": ["secret"]}),
-    "polars binary": pl.Series([b"secret\xff"]),
 }
 
 
@@ -120,6 +125,14 @@ NOT_COLUMNS = {
 def test_what_is_no_column_is_refused(not_a_column: object) -> None:
     with pytest.raises(ColumnTypeError, match="is not a column") as caught:
         encode(not_a_column)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("column", [np.array([b"secret\xff"]), pl.Series([b"secret\xff"])], ids=["numpy", "polars"])
+def test_cells_that_are_no_text_are_refused_and_not_shown(column: object) -> None:
+    with pytest.raises(CellTypeError, match="cannot be masked or compared") as caught:
+        encode(column)
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
 

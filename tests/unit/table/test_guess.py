@@ -76,8 +76,8 @@ def test_a_guess_counts_missing_cells_and_shows_none() -> None:
         ("number_diagnoses", ["1", "2", "3"], "numeric"),
         ("education-num", ["1", "2", "3"], "numeric"),
         ("died", ["0", "1", "0"], "nominal"),
-        ("place", [str(n) for n in range(10115, 10165)], "nominal"),
-        ("income", [str(n) for n in range(10115, 10165)], "numeric"),
+        ("place", [str(n) for n in range(10115, 10165)] * 5, "nominal"),
+        ("income", [str(n) for n in range(10115, 10165)] * 5, "numeric"),
         ("when", ["2010-01-05", "2010-02-11", "2011-03-01"], "nominal"),
     ],
 )
@@ -144,17 +144,18 @@ FEW = ["a", "b"] * 50
         ("email", FEW, "identifier"),
         ("notes", MANY, "identifier"),
         ("hospital_id", FEW, "quasi-identifier"),
-        ("drug_name", FEW, "other"),
+        ("drug_name", FEW, "quasi-identifier"),
         ("age", ["1", "2"] * 50, "quasi-identifier"),
         ("principal_diagnosis", MANY, "quasi-identifier"),
         ("discharge_disposition_id", FEW, "quasi-identifier"),
         ("birth_date", MANY, "quasi-identifier"),
-        ("admission_charge", ["1.5", "2.5"] * 50, "confidential"),
+        ("admission_charge", ["1.5", "2.5"] * 50, "quasi-identifier"),
+        ("admission_charge", [f"{n}.5" for n in range(100)], "confidential"),
         ("A1Cresult", FEW, "confidential"),
-        ("colour", FEW, "other"),
-        ("region", ["north"] * 100, "other"),
-        ("sex", [None] * 100, "other"),
-        ("measured", [f"{n}.5" for n in range(100)], "other"),
+        ("colour", FEW, "quasi-identifier"),
+        ("region", ["north"] * 100, "quasi-identifier"),
+        ("sex", [None] * 100, "identifier"),
+        ("measured", [f"{n}.5" for n in range(100)], "confidential"),
         ("counted", [str(n) for n in range(100)], "identifier"),
     ],
 )
@@ -162,9 +163,10 @@ def test_roles_come_from_names_and_uniqueness(name: str, cells: list[str | None]
     assert guess(name, cells).role == role
 
 
-def test_a_column_with_one_value_is_not_to_be_masked() -> None:
-    assert not guess("region", ["north", "?", "north"]).is_maskable
-    assert guess("region", ["north", "south"]).is_maskable
+def test_a_column_with_one_value_needs_no_ontology_and_no_review() -> None:
+    alike = guess("colour", ["red", "?", "red"])
+    assert (alike.role, alike.review, alike.may_have_an_ontology) == ("quasi-identifier", False, False)
+    assert guess("colour", ["red", "blue"]).may_have_an_ontology
 
 
 def test_no_reason_shows_a_cell() -> None:

@@ -47,17 +47,26 @@ def test_a_rank_between_two_is_the_nearer_of_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "spelt"),
-    [(["COMA", "HZO"], "NV"), (["Coma", "Herpes zoster ophthalmicus"], "Neurological varicella")],
+    ("values", "spelling", "is_own"),
+    [
+        (["COMA", "HZO"], "id", True),
+        (["Coma", "Herpes zoster ophthalmicus"], "label", True),
+        (["COMA", "HZO"], "label", False),
+        (["Coma", "Herpes zoster ophthalmicus"], "id", False),
+    ],
 )
-def test_a_concept_is_spelt_as_the_column_spells_its_values(values: list[str], spelt: str) -> None:
+def test_a_concept_is_spelt_as_the_plan_says_however_the_values_are(
+    values: list[str], spelling: str, is_own: bool
+) -> None:
     concept = next(one for one in NERVES.ids if NERVES.label(one) == "Neurological varicella")
-    column = prepared(values, ontology=NERVES)
-    attribute, codes = column.attribute.codes_of([concept, column.attribute.concepts[0]])
+    column = prepared(values, ontology=NERVES, spelling=spelling)
+    first = column.attribute.concepts[0]
+    attribute, codes = column.attribute.codes_of([concept, first])
     cells = new_cells(column, attribute)
     assert cells is not None
-    assert cells.texts == (spelt if spelt != "NV" else concept,)
-    assert codes.tolist() == [2, 0]
+    expected = (concept, first) if spelling == "id" else (NERVES.label(concept), NERVES.label(first))
+    assert cells.texts == (expected[:1] if is_own else expected)
+    assert codes.tolist() == [2, 0 if is_own else 3]
     assert attribute.pair_distances(np.array([2]), np.array([0]))[0] == NERVES.distance(concept, attribute.concepts[0])
 
 
@@ -132,3 +141,19 @@ def test_new_numbers_in_a_column_of_text_are_spelt() -> None:
     found = changed(pl.Series(["1", "2", "3", "4", "5"]), pl.DataFrame, NUMBERS)
     assert found[1:] == ["7", "1", "3", "9", "2"]
     assert changed(pd.Series(["1", "2", "3", "4", "5"]), pd.DataFrame, NUMBERS)[1:] == ["7", "1", "3", "9", "2"]
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame, pa.table])
+@pytest.mark.parametrize(
+    ("column", "texts", "becomes"),
+    [
+        ([250.0, 250.1, 4.5, 4.5, 1.0], ("250.10", "38"), ["250.10", "250", "4.5", "38", "250.1"]),
+        ([250, 251, 4, 4, 1], ("V10", "038"), ["V10", "250", "4", "038", "251"]),
+        ([250, 251, 4, 4, 1], ("10", "38"), [10, 250, 4, 38, 251]),
+    ],
+)
+def test_a_column_of_numbers_becomes_text_where_a_code_would_not_read_back(
+    make: Any, column: list[Any], texts: tuple[str, str], becomes: list[Any]
+) -> None:
+    """As numbers 250.10 would be 250.1, another code, and 038 would be 38."""
+    assert changed(column, make, NewCells(texts=texts))[1:] == becomes

@@ -46,6 +46,18 @@ def test_short_numbers_alone_are_not_recognised(tmp_path: Path) -> None:
     assert recognised("diag", [str(n) for n in range(1, 40)], known) is not None
 
 
+def test_the_proposed_spelling_is_that_of_most_cells(tmp_path: Path) -> None:
+    known = taxonomy(tmp_path, CODES, "icd.csv")
+    for codes, spelling in (
+        (["25001", "25002", "25003", "25004", "25005", "250.06"], "id-without-dots"),
+        (["250.01", "250.02", "250.03", "250.04", "250.05", "25006"], "id"),
+        ([f"sugar {n}" for n in range(8)], "label"),
+    ):
+        found = recognised("dx", codes, known)
+        assert found is not None
+        assert found.spelling == spelling
+
+
 def test_what_has_no_code_goes_to_the_nearest_or_stays(tmp_path: Path) -> None:
     known = taxonomy(tmp_path, CODES, "icd.csv")
     codes: list[str | None] = [f"250.{n:02d}" for n in range(20)]

@@ -18,6 +18,7 @@ from strategies import Parents, hierarchies, taxonomy_of
 DIAMOND = {"root": (), "b": ("root",), "c": ("root",), "e": ("b", "c")}
 OF_GRAPH = {
     "wu-palmer": oracles.wu_palmer,
+    "wu-palmer-lcs": oracles.wu_palmer_lcs,
     "ancestor": oracles.ancestor,
     "jaccard": oracles.jaccard,
     "dice": oracles.dice,
@@ -30,6 +31,7 @@ METRICS = ("ancestor", "jaccard", "equality")
 METRICS_ON_TREES = (
     *METRICS,
     "wu-palmer",
+    "wu-palmer-lcs",
     "dice",
     "rada",
     "leacock-chodorow",
@@ -159,6 +161,21 @@ def test_the_sums_and_ranks_of_the_nervous_system_example_are_reached() -> None:
     assert from_coma.round(2).tolist() == [0, 0.2, 0.2, 0.33, 0.5]
     from_neuropathy = tax.distances(["NEUROPATHY"], ["DNS", "COMA", "HEPATIC", "HYPOGLYCEMIC"])[0]
     assert from_neuropathy.round(2).tolist() == [0.33, 0.5, 0.6, 0.6]
+
+
+def test_wu_palmer_is_below_its_equation_where_a_shortcut_passes_a_unique_least_common_subsumer() -> None:
+    """A long way leads to the least common subsumer b of z and b, a short one past it to a."""
+    chain = {"r": (), "a": ("r",), "b": ("a",), "c": ("b",), "d": ("c",), "e": ("d",), "f": ("e",)}
+    tax = taxonomy_of({**chain, "x": ("a",), "z": ("f", "x")})
+    assert tax.least_common_subsumer("z", "b") == "b"
+    assert tax.distance("z", "b") == pytest.approx(3 / 7)
+    assert tax.distance("z", "b", "wu-palmer-lcs") == pytest.approx(5 / 11)
+
+
+@given(parents=hierarchies(trees=True))
+def test_on_a_tree_the_equation_of_wu_palmer_needs_no_maximum(parents: Parents) -> None:
+    tax = taxonomy_of(parents)
+    np.testing.assert_array_equal(tax.distances(tax.ids), tax.distances(tax.ids, measure="wu-palmer-lcs"))
 
 
 def test_the_diamond_has_its_distances_and_breaks_the_triangle_of_wu_palmer() -> None:

@@ -18,6 +18,7 @@ from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 from anonto.utility import pairs as module
 from anonto.utility.pairs import pair_losses
+from anonto.utility.sampling import Sampling
 
 ILLNESSES = anonto.read_ontology("illnesses")
 LEAVES = ["flu", "measles", "burn", "fracture"]
@@ -49,7 +50,7 @@ def compared(name: str, original: list[Any], masked: list[Any]) -> ComparedColum
 
 
 def found_for(first: ComparedColumn, second: ComparedColumn) -> dict[str, Any]:
-    (found,) = pair_losses([first, second], np.random.default_rng(0))
+    (found,) = pair_losses([first, second], Sampling())
     return found
 
 
@@ -133,18 +134,53 @@ def test_numbers_that_overflow_when_squared_are_correlated() -> None:
     assert found["pearson"] == pytest.approx({"original": 1.0, "masked": -1.0})
 
 
-def test_columns_of_very_many_values_are_measured_on_a_sample_of_the_same_rows(
+def test_nominal_columns_of_very_many_values_are_measured_on_a_sample_of_the_same_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    numbers = [str(n) for n in range(300)]
-    turned = [str((7 * n) % 300) for n in range(300)]
-    whole = found_for(compared("age", numbers, turned), compared("stay", numbers, numbers))
+    towns = [f"t{n // 2}" for n in range(300)]
+    numbers, turned = ([str((step * n) % 300) for n in range(300)] for step in (1, 7))
+    whole = found_for(compared("city", towns, towns), compared("stay", numbers, turned))
     monkeypatch.setattr(module, "MOST_VALUES", 50)
     monkeypatch.setattr(module, "MOST_ROWS_OF_LARGE", 200)
-    sampled = found_for(compared("age", numbers, turned), compared("stay", numbers, numbers))
-    assert sampled["n"] == 200
-    assert sampled["distance_correlation"]["original"] == pytest.approx(1)
-    assert sampled["distance_correlation"]["masked"] == pytest.approx(whole["distance_correlation"]["masked"], abs=0.1)
+    sampled = found_for(compared("city", towns, towns), compared("stay", numbers, turned))
+    assert (whole["n"], sampled["n"]) == (300, 200)
+    for which, exact in whole["distance_correlation"].items():
+        assert sampled["distance_correlation"][which] == pytest.approx(exact, abs=0.1)
+
+
+def test_numbers_of_very_many_values_are_measured_on_all_rows_by_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    numbers, others = rng.normal(size=(2, 300))
+    columns = [[str(one) for one in cells] for cells in (numbers, numbers + others, rng.permutation(numbers))]
+    whole = found_for(compared("age", columns[0], columns[2]), compared("stay", columns[1], columns[1]))
+    monkeypatch.setattr(module, "MOST_VALUES", 150)
+    monkeypatch.setattr(module, "LEVELS_OF_NUMBERS", 100)
+    by_levels = found_for(compared("age", columns[0], columns[2]), compared("stay", columns[1], columns[1]))
+    assert by_levels["n"] == 300
+    assert by_levels["distance_correlation"] == pytest.approx(whole["distance_correlation"], abs=0.01)
+    assert by_levels["distance_correlation"] != whole["distance_correlation"]
+
+
+def test_the_correlation_of_the_original_does_not_depend_on_the_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where the release has so many new values that it must be measured in another way."""
+    monkeypatch.setattr(module, "MOST_VALUES", 60)
+    monkeypatch.setattr(module, "LEVELS_OF_NUMBERS", 40)
+    monkeypatch.setattr(module, "MOST_ROWS_OF_LARGE", 100)
+    rng = np.random.default_rng(0)
+    age = [str(n) for n in rng.integers(0, 50, 300)]
+    towns = [f"t{int(one) + rng.integers(30)}" for one in age]
+    releases = [
+        (age, towns),
+        (rng.permutation(age).tolist(), rng.permutation(towns).tolist()),
+        ([str(float(one) + noise) for one, noise in zip(age, rng.normal(size=300), strict=True)], towns),
+        (age, [f"new {n}" for n in range(20)] * 15),
+    ]
+    found = [
+        found_for(compared("age", age, ages), compared("city", towns, others))["distance_correlation"]
+        for ages, others in releases
+    ]
+    assert len({one["original"] for one in found}) == 1
+    assert len({one["masked"] for one in found}) == len(releases)
 
 
 def test_a_table_without_rows_has_no_dependence() -> None:

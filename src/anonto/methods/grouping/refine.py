@@ -15,6 +15,7 @@ import numpy as np
 from anonto.methods.grouping import refine_kernels
 from anonto.methods.grouping.mdav import Groups
 from anonto.methods.grouping.tree import tree_of
+from anonto.stats.ties import DECIMALS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +82,7 @@ def _near(space: Space, members: Ints, sizes: Longs, sums: Floats) -> Ints:
     wanted = min(max(affordable, FEWEST_NEAR), NEAR, n_groups - 1)
     if wanted < 1:
         return np.empty((n_groups, 0), dtype=np.int32)
-    costs = np.where(np.arange(largest) < sizes[:, None], np.round(sums, 9), np.inf)
+    costs = np.where(np.arange(largest) < sizes[:, None], np.round(sums, DECIMALS), np.inf)
     least = costs == costs.min(axis=1, keepdims=True)
     medoids = np.where(least, members, np.iinfo(np.int32).max).min(axis=1)
     tree = tree_of(space.of(medoids))

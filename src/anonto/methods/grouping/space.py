@@ -125,6 +125,8 @@ def joint_part(attribute: Attribute, codes: Ints, share: float) -> NumberPart | 
         return NumberPart(np.where(present, np.append(scaled, np.nan)[np.where(present, codes, -1)], np.nan), share)
     n_values = attribute.counts.size
     if isinstance(base, TextAttribute):
+        if isinstance(attribute, ExtendedAttribute):
+            codes = attribute.one_missing(codes).astype(np.int32, copy=False)
         return NominalPart(codes, n_values, None, share)
     return NominalPart(codes, n_values, attribute.distances(), share)
 

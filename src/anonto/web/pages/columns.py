@@ -29,7 +29,8 @@ def columns_page(frame: Frame, asked: dict[str, str]) -> None:
     with frame.page(
         "What the columns are",
         "Proposed from names and values; read it through. Columns that could help to identify someone are masked, "
-        "those that name someone are dropped.",
+        "those that name someone are dropped. Where a role is uncertain, confirm it or choose another: "
+        "nothing is proved before.",
     ):
         with box("card"):
             _pager(len(names), first)
@@ -103,11 +104,13 @@ class _Row:
                         text("Why?", "summary").props["aria-label"] = f"Why is {name} proposed so?"
                         for reason in said:
                             text(reason, "p", "small")
+                self.review = box()
             self.kind = box()
-            choice("Role", ROLES, self.description["role"], lambda value: set_role(frame, name, value), of=name)
+            choice("Role", ROLES, self.description["role"], self._set_role, of=name)
             self.ontology = box()
             self.coverage = box("number")
             link("Look closer", f"/column?number={place}", classes="button slim", name=f"Look closer at {name}")
+        self.draw_review()
         self.draw_kind()
         self.draw_ontology()
 
@@ -116,6 +119,14 @@ class _Row:
         """What the plan says of the column."""
         found: dict[str, Any] = self.frame.session.plan["columns"][self.name]
         return found
+
+    def draw_review(self) -> None:
+        """Ask for a role to be confirmed, where it was only guessed."""
+        self.review.clear()
+        if self.description.get("review"):
+            with self.review:
+                text("The role is uncertain.", "p", "small")
+                button("Confirm", self._confirm, classes="slim", name=f"Confirm {self.name}")
 
     def draw_kind(self) -> None:
         """Show the kind as the plan has it."""
@@ -139,6 +150,14 @@ class _Row:
             elif self.name in found["unread"]:
                 why = self.frame.session.readable(found["unread"][self.name])
                 show(explained("cannot be read", why))
+
+    def _set_role(self, value: Any) -> None:
+        set_role(self.frame, self.name, value)
+        self.draw_review()
+
+    def _confirm(self) -> None:
+        confirm(self.frame, self.name)
+        self.draw_review()
 
     async def _set_kind(self, value: Any) -> None:
         is_set = False
@@ -221,12 +240,19 @@ async def set_kind(frame: Frame, name: str, value: Any) -> bool:
     return True
 
 
+def confirm(frame: Frame, name: str) -> None:
+    """Say that a person has confirmed what the plan says of a column."""
+    with frame.changing(f"Confirm {name}") as draft:
+        draft["plan"]["columns"][name].pop("review", None)
+
+
 def set_role(frame: Frame, name: str, value: Any) -> None:
-    """Change the role of a column, and with it whether a step masks it."""
+    """Change the role of a column, and with it whether a step masks it; that confirms what the plan says of it."""
     if value not in ROLES:
         return
     with frame.changing(f"Role of {name}") as draft:
         draft["plan"]["columns"][name]["role"] = value
+        draft["plan"]["columns"][name].pop("review", None)
         steps = draft["plan"]["steps"]
         for step in steps:
             step["columns"] = [one for one in step["columns"] if one != name or value == "quasi-identifier"]

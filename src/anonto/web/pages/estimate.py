@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.errors import AnontoError, SessionChangedError
 from anonto.web.drafts import plan_label
+from anonto.web.pages.result import further_risks
 from anonto.web.parts import Markup, facts, message, messages, show, tag, term, text
 from anonto.web.words import duration, in_the_sample, our_mistake
 
@@ -92,6 +93,7 @@ def _show_estimate(found: dict[str, Any], label: str) -> None:
     if worst is not None:
         shown.append((term("would be recognised", "risk"), f"{worst['rate']:.1%}"))
         shown.append((term("by guessing", "baseline"), f"{worst['baseline']:.1%}"))
+    shown += further_risks(found)
     shown.append((term("utility"), f"{found['utility']:.1%}"))
     facts(shown)
     if worst is not None:

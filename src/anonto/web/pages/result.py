@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 CLOSE, SECRET = "interval-disclosure", "attribute-inference"
 ALONE = ("real-k", "uniqueness")
 ALONE_SAID = (
-    "Being alone is not being recognised: a swap leaves combinations that occur once, but mixes whose they are. "
-    "How many are recognised, the other attacks say."
+    "Being alone is not being recognised: a swap may have put the combination into another person’s row. How many are "
+    "recognised, the other attacks say. Where whole rows move, the combination itself is still that of one person, and "
+    "whoever knows a part of it reads the rest."
 )
 
 
@@ -75,6 +76,7 @@ def _headline(run: dict[str, Any]) -> None:
         if worst is not None:
             shown.append((term("persons recognised, at worst", "risk"), f"{worst['rate']:.1%}"))
             shown.append((term("by guessing", "baseline"), f"{worst['baseline']:.2%}"))
+        shown += further_risks(run)
         shown.append((term("utility left", "utility"), f"{run['utility']:.1%}"))
         shown.append(("records released", f"{evidence['n_records']:,}"))
         if evidence["dropped_records"]:
@@ -98,6 +100,18 @@ def _headline(run: dict[str, Any]) -> None:
             message(sentence, "warning")
         for warning in run.get("warnings", []):
             message(warning, "warning")
+
+
+def further_risks(run: dict[str, Any]) -> list[tuple[str | Markup, str]]:
+    """What stands beside the worst linkage: that of declared quasi-identifiers, and what is read off whole rows."""
+    worst, declared, rows = run.get("worst"), run.get("declared"), run.get("whole_rows")
+    shown: list[tuple[str | Markup, str]] = []
+    if declared is not None and worst is not None and declared["columns"] != worst["columns"]:
+        shown.append((term("by quasi-identifiers alone", "declared"), f"{declared['rate']:.1%}"))
+    if rows is not None:
+        known = f"found and read by {len(rows['columns'])} of {rows['columns_that_leave']} columns"
+        shown.append((term(known, "whole rows"), f"{rows['singled_out']:.1%}"))
+    return shown
 
 
 def _attacks(run: dict[str, Any]) -> None:
@@ -168,6 +182,8 @@ def _secret_table(risks: list[dict[str, Any]]) -> None:
 
 
 def _known(one: dict[str, Any]) -> str:
+    if not one["columns"]:
+        return str(one["knowledge"])
     return ", ".join(one["columns"]) if len(one["columns"]) < 4 else f"{len(one['columns'])} columns"
 
 

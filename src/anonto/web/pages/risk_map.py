@@ -60,7 +60,7 @@ def points_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {
             "number": run["number"],
             "label": run["label"],
-            "risk": run["worst"]["rate"],
+            "risk": (run.get("reached") or run["worst"])["rate"],
             "utility": run["utility"],
             "sample": _sample(run),
             "n_records": run["draft"]["table"]["n_records"],

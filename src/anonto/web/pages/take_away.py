@@ -99,7 +99,7 @@ def _files(frame: Frame, run: dict[str, Any]) -> None:
                 number,
                 "report",
                 "The report",
-                "One HTML page for an ethics board; no record, no secret, no small count.",
+                "One HTML page to go with the table: no record, no secret, rounded figures of a second masking.",
             )
     with box("card"):
         heading("For inside the house")
@@ -149,13 +149,14 @@ def _commands(name: str, stem: str, ending: str) -> str:
     table, plan, masked, report = map(shlex.quote, files)
     private = shlex.quote(f"{stem}-masked{ending}.private.json")
     return (
-        f"anonto mask {table} --plan {plan} --output {masked} --report {report}\n"
-        f"anonto assess {table} {masked} --plan {plan} --private {private}"
+        f"anonto mask {table} --plan {plan} --output {masked}\n"
+        f"anonto assess {table} {masked} --plan {plan} --private {private} --report {report} --edition public"
     )
 
 
 def _code(name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]]) -> str:
-    table, plan = repr(name), repr(f"{stem}-plan.toml")
+    table, plan, masked = repr(name), repr(f"{stem}-plan.toml"), repr(f"{stem}-masked{ending}")
+    private = repr(f"{stem}-masked{ending}.private.json")
     lines = ["import anonto", ""]
     source = table
     if any(repairs.values()):
@@ -173,9 +174,10 @@ def _code(name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]])
         source = "table"
     lines += [
         f"release = anonto.mask({source}, {plan})",
-        f"release.save({f'{stem}-masked{ending}'!r}, report={f'{stem}-report.html'!r})",
-        f"found = anonto.assess({source}, release.table, {plan})",
+        f"release.save({masked})",
+        f"found = anonto.assess({source}, {masked}, {plan}, private={private})",
         "print(found.worst)",
+        f'found.to_html({f"{stem}-report.html"!r}, edition="public")',
     ]
     return "\n".join(lines)
 

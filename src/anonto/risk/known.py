@@ -1,0 +1,112 @@
+"""What intruders know of a person: the columns of a step, the declared quasi-identifiers, or everything that leaves.
+
+The worst case knows every column that leaves and is not declared confidential, whether the plan names it or not. In
+columns that no step masks, a person's released row has her own cells: whoever knows these looks for rows that have just
+the same. So all of them together are one column here, compared by equality alone: a free text of a million values costs
+no more than a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from anonto.risk.relations import equal_cells
+from anonto.table.attributes import NumericAttribute
+from anonto.table.comparison import ComparedColumn
+from anonto.table.description import ColumnDescription
+from anonto.table.records import distinct_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from anonto.risk.rate import Risk
+    from anonto.table.comparison import Amounts
+
+    Cells = Mapping[str, tuple[pl.Series, pl.Series]]
+
+AS_ONE = "\0 columns that no step masks"
+"""The name of the column that stands for several; no column of a file is called so."""
+APART = 1e-3
+"""Different cells are at least 1/APART apart, further than masked cells are: no nearness makes up for them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Known:
+    """What an intruder knows."""
+
+    names: tuple[str, ...]
+    columns: Sequence[ComparedColumn]
+    """To be compared with released records."""
+    cells: Cells
+    """For each of these columns that no step masks the cells of the original and of the release."""
+
+    @property
+    def is_worst(self) -> bool:
+        """Whether it is the worst case: then columns that no step masks are known as one."""
+        return any(one.name == AS_ONE for one in self.columns)
+
+    def told(self, risk: Risk) -> Risk:
+        """What an attack found, with the names of all columns that it knew."""
+        return replace(risk, columns=self.names)
+
+
+def scenarios(steps: Sequence[Sequence[str]], columns: Mapping[str, ComparedColumn]) -> list[tuple[str, ...]]:
+    """The columns of each step, and all declared quasi-identifiers together."""
+    quasi = [name for name, one in columns.items() if one.description.role == "quasi-identifier"]
+    known = [tuple(name for name in step if name in columns) for step in steps]
+    known.append(tuple(quasi))
+    return [names for names in dict.fromkeys(tuple(sorted(names)) for names in known) if names]
+
+
+def all_known(
+    steps: Sequence[Sequence[str]],
+    columns: Mapping[str, ComparedColumn],
+    cells: Cells,
+    is_confidential: Callable[[str], bool],
+) -> list[Known]:
+    """What intruders know, the worst case last; it is left out where it is one of the others.
+
+    Args:
+        steps: The columns that each step masks.
+        columns: Of both tables, with their distances.
+        cells: Of every column that leaves and that no step masks, the cells of both tables.
+        is_confidential: Whether a column is declared so.
+    """
+    declared = [Known(names, [columns[name] for name in names], cells) for names in scenarios(steps, columns)]
+    worst = everything(steps, columns, cells, is_confidential)
+    return declared if worst is None or worst.names in {one.names for one in declared} else [*declared, worst]
+
+
+def everything(
+    steps: Sequence[Sequence[str]],
+    columns: Mapping[str, ComparedColumn],
+    cells: Cells,
+    is_confidential: Callable[[str], bool],
+) -> Known | None:
+    """What the worst-case intruder knows; None where all that leaves is confidential, or nobody is in it."""
+    masked = [columns[name] for step in steps for name in step if not is_confidential(name)]
+    as_is = [name for name in cells if not is_confidential(name)]
+    names = tuple(sorted([*(one.name for one in masked), *as_is]))
+    if not names or (as_is and not len(cells[as_is[0]][0])):
+        return None
+    amounts = next((one.amounts for one in columns.values()), None)
+    one = [as_one([cells[name] for name in as_is], amounts)] if as_is else []
+    return Known(names, [*masked, *one], {each.name: _series(each) for each in one})
+
+
+def as_one(cells: Sequence[tuple[pl.Series, pl.Series]], amounts: Amounts | None = None) -> ComparedColumn:
+    """Columns whose cells a person's released row has too, as one column: two cells are the same or far apart."""
+    parts = [equal_cells(*both) for both in cells]
+    codes, number = distinct_rows([np.concatenate([part.persons, *part.released]) for part in parts])
+    n_rows, n_values = number.size // 2, codes.shape[0]
+    numbers = NumericAttribute(np.arange(n_values, dtype=np.float64), np.bincount(number, minlength=n_values), APART)
+    description = ColumnDescription(kind="numeric", role="other")
+    return ComparedColumn(AS_ONE, description, numbers, number[:n_rows], number[n_rows:], amounts=amounts)
+
+
+def _series(column: ComparedColumn) -> tuple[pl.Series, pl.Series]:
+    return pl.Series(column.original), pl.Series(column.masked)

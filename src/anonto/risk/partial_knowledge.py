@@ -1,0 +1,281 @@
+"""Partial knowledge: the intruder knows a few columns of a person, finds the one row that has them, and reads the rest.
+
+A linkage asks whether a person's own row is found. Where a method moves whole records, another question matters: the
+row that has her known cells, wherever it is now, came from her record, so that its other cells are hers too.
+
+She knows two to five of the columns that leave and are not confidential. A person is *singled out* if exactly one
+released row has just her original cells in the known columns. What the row says of the remaining masked columns is read
+as hers. The rate is
+
+    mean over persons of (singled out ? share of her remaining masked cells that the row has right : 0),
+
+and the baseline reads the most frequent released value of each column instead, for the same persons. Without a masked
+column left to read, all others are read. A missing cell is a value like any other.
+
+Which columns are the worst is searched for among half of the persons: greedily, a few sets at a time, by how much the
+row tells beyond the baseline; and at random. The rate is that of the worst set among the other half, so that no luck of
+the search is in it.
+
+A set costs one pass over the released rows, however many values its columns have: cells are hashed to 64 bits, and the
+hash of some cells is the sum of theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.risk.rate import Risk, wilson_interval
+from anonto.risk.relations import equal_cells
+from anonto.rng import Seed, row_words
+from anonto.table.attributes import NumericAttribute
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from anonto.table.comparison import ComparedColumn
+
+    Bools = NDArray[np.bool_]
+    Codes = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+    Words = NDArray[np.uint64]
+
+NAME = "partial-knowledge"
+MOST_PERSONS = 4_000
+"""So many persons are drawn, half of them to search for the worst set."""
+FEWEST_KNOWN, MOST_KNOWN = 2, 5
+SETS_KEPT = 2
+"""From each number of known columns the greedy search goes on with so many sets."""
+SETS_AT_RANDOM = 20
+FILTER_BITS = 16
+MOST_OF_IT = 0.8
+"""From this share of what guessing gets wrong on, rows of a step count as released whole."""
+
+
+def partial_knowledge(
+    cells: Mapping[str, tuple[pl.Series, pl.Series]],
+    columns: Mapping[str, ComparedColumn],
+    steps: Sequence[Sequence[str]],
+    is_confidential: Callable[[str], bool],
+    rng: np.random.Generator,
+) -> Risk | None:
+    """Find the few columns that tell most about the others; None where fewer than two leave, or nobody is there.
+
+    Args:
+        cells: Of every column that leaves, the cells of the original and of the release, row by row.
+        columns: Those that are described: of numbers it is the number that counts, not how it is written.
+        steps: The columns that each step masks.
+        is_confidential: Whether a column is declared so: nobody knows it before.
+        rng: For the choice of persons and of sets.
+    """
+    known = [name for name in cells if not is_confidential(name)]
+    n_rows = len(next(iter(cells.values()))[0]) if cells else 0
+    amounts = next((one.amounts for one in columns.values()), None)
+    n_persons = n_rows if amounts is None else amounts.n_persons
+    if len(cells) < 2 or not known or n_persons < 2:
+        return None
+    drawn = rng.permutation(n_persons)[:MOST_PERSONS]
+    tables = _Tables.of(cells, columns, steps, None if amounts is None else amounts.masked)
+    searching, judging = (_Persons(tables, np.sort(drawn[start::2])) for start in (0, 1))
+    places = [tables.names.index(name) for name in known]
+    sizes = range(min(FEWEST_KNOWN, len(known), len(cells) - 1), min(MOST_KNOWN, len(known), len(cells) - 1) + 1)
+    tried = _tried(searching, places, sizes, rng)
+    best = max(tried, key=lambda one: tried[one])
+    found = judging.read(best)
+    hits, guessed = float(found.right.sum()), float(found.guessed.sum())
+    n = found.right.size
+    low, high = wilson_interval(hits, n)
+    return Risk(
+        attack=NAME,
+        knowledge=f"the original values of one person in these {len(best)} of {len(cells)} columns that leave and "
+        "are not confidential; a row is found where it has just these cells; which columns tell most was searched for "
+        "among other persons",
+        columns=tuple(tables.names[place] for place in best),
+        rate=hits / n,
+        low=low,
+        high=high,
+        baseline=guessed / n,
+        n=n,
+        details={
+            **found.told(),
+            "whole_rows": tables.are_masked(tables.to_read(best)) and found.are_rows_whole(),
+            "columns_that_leave": len(cells),
+            "columns_read": [tables.names[place] for place in tables.to_read(best)],
+            "sets_tried": len(tried),
+            "by_columns_known": [_of_size(size, tried, judging) for size in sizes],
+        },
+    )
+
+
+def _of_size(size: int, tried: Mapping[tuple[int, ...], tuple[float, float]], judging: _Persons) -> dict[str, Any]:
+    """What the worst set of so many columns gives."""
+    best = max((one for one in tried if len(one) == size), key=lambda one: tried[one])
+    return {"known": [judging.tables.names[place] for place in best], **judging.read(best).told()}
+
+
+def _tried(
+    persons: _Persons, places: Sequence[int], sizes: range, rng: np.random.Generator
+) -> dict[tuple[int, ...], tuple[float, float]]:
+    """The sets that were tried, each with what it gains; of equal gains, how nearly it singles persons out."""
+    gains: dict[tuple[int, ...], tuple[float, float]] = {}
+
+    def gain(known: tuple[int, ...]) -> tuple[float, float]:
+        if known not in gains:
+            gains[known] = persons.read(known).gain()
+        return gains[known]
+
+    kept: list[tuple[int, ...]] = [()]
+    for _ in range(sizes[-1]):
+        longer = {tuple(sorted((*one, place))) for one in kept for place in places if place not in one}
+        kept = sorted(sorted(longer), key=gain, reverse=True)[:SETS_KEPT]
+    for size in sizes:
+        for _ in range(SETS_AT_RANDOM // len(sizes)):
+            gain(tuple(sorted(rng.choice(places, size, replace=False).tolist())))
+    return {one: told for one, told in gains.items() if len(one) in sizes}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tables:
+    """Both tables as numbers of cells, the same for the same text."""
+
+    names: list[str]
+    originals: list[Codes]
+    released: list[Codes]
+    """Only rows that stand for some."""
+    hashes: list[Words]
+    """For each column a hash of every number."""
+    amounts: Longs | None
+    steps: list[frozenset[int]]
+    """The columns that each step masks."""
+    frequent: list[int]
+    """For each column the number that most released rows have."""
+
+    @classmethod
+    def of(
+        cls,
+        cells: Mapping[str, tuple[pl.Series, pl.Series]],
+        columns: Mapping[str, ComparedColumn],
+        steps: Sequence[Sequence[str]],
+        amounts: Longs | None,
+    ) -> _Tables:
+        """From the cells of both tables."""
+        names, originals, released, hashes, frequent = list(cells), [], [], [], []
+        present = slice(None) if amounts is None else np.flatnonzero(amounts)
+        own = None if amounts is None else amounts[present]
+        for place, (name, both) in enumerate(cells.items()):
+            before, after = _numbered(both, columns.get(name))
+            after = after[present]
+            n_values = int(max(before.max(initial=0), after.max(initial=0))) + 1
+            originals.append(before)
+            released.append(after)
+            hashes.append(row_words(Seed(place).key(NAME), np.arange(n_values), "hash")[0])
+            frequent.append(int(np.bincount(after, own, minlength=1).argmax()))
+        places = [frozenset(names.index(name) for name in step) for step in steps]
+        return cls(names, originals, released, hashes, own, places, frequent)
+
+    def to_read(self, known: Collection[int]) -> list[int]:
+        """The masked columns that are not known; without any, the others."""
+        left = [place for place in range(len(self.names)) if place not in known]
+        return [place for place in left if self.are_masked([place])] or left
+
+    def are_masked(self, places: Collection[int]) -> bool:
+        """Whether steps mask all these columns."""
+        return all(any(place in step for step in self.steps) for place in places)
+
+
+def _numbered(cells: tuple[pl.Series, pl.Series], column: ComparedColumn | None) -> tuple[Codes, Codes]:
+    """The cells of both tables by number, 0 for a missing one."""
+    if column is not None and isinstance(column.attribute, NumericAttribute):
+        place = np.append(np.unique(column.attribute.numbers, return_inverse=True)[1] + 1, 0).astype(np.int32)
+        return place[column.original], place[column.masked]
+    same = equal_cells(*cells)
+    return same.persons, same.released[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Read:
+    """What is read of persons."""
+
+    singled_out: Bools
+    right: Floats
+    """The share of the remaining cells that is right; 0 for those who are not singled out."""
+    guessed: Floats
+    """The same for the most frequent values."""
+    by_step: list[tuple[int, int, int]]
+    """For each step of which cells were read how many, how many of them right, and how many guessed right."""
+    nearly: float
+    """The mean over persons of one over the number of rows that agree."""
+
+    def gain(self) -> tuple[float, float]:
+        """What the rows tell beyond the most frequent values."""
+        return float(self.right.sum() - self.guessed.sum()), self.nearly
+
+    def are_rows_whole(self) -> bool:
+        """Whether rows tell most of what guessing gets wrong, in the columns of some step."""
+        return any(n > guessed and right - guessed >= MOST_OF_IT * (n - guessed) for n, right, guessed in self.by_step)
+
+    def told(self) -> dict[str, float]:
+        """As plain numbers."""
+        n = int(np.count_nonzero(self.singled_out))
+        return {
+            "singled_out": n / self.right.size,
+            "read_right": float(self.right.sum()) / n if n else 0.0,
+            "guessed_right": float(self.guessed.sum()) / n if n else 0.0,
+            "read_whole": float(np.count_nonzero(self.right == 1.0)) / self.right.size,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Persons:
+    """Some persons of the original who look for themselves in the release."""
+
+    tables: _Tables
+    rows: Longs
+
+    def read(self, known: Sequence[int]) -> _Read:
+        """Who is singled out by some columns, and what is read of the others."""
+        count, row = self._agreeing(known)
+        alone = count == 1
+        right, guessed = np.zeros((2, self.rows.size))
+        to_read = self.tables.to_read(known)
+        steps = [step & set(to_read) for step in self.tables.steps if step & set(to_read)] or [frozenset(to_read)]
+        by_step = []
+        for step in steps:
+            n_right = n_guessed = 0
+            for place in sorted(step):
+                truth = self.tables.originals[place][self.rows[alone]]
+                is_right = self.tables.released[place][row[alone]] == truth
+                is_guessed = self.tables.frequent[place] == truth
+                right[alone] += is_right
+                guessed[alone] += is_guessed
+                n_right, n_guessed = n_right + int(is_right.sum()), n_guessed + int(is_guessed.sum())
+            by_step.append((len(step) * int(alone.sum()), n_right, n_guessed))
+        nearly = float(np.mean(np.where(count > 0, 1.0 / np.maximum(count, 1), 0.0)))
+        return _Read(alone, right / len(to_read), guessed / len(to_read), by_step, nearly)
+
+    def _agreeing(self, known: Sequence[int]) -> tuple[Longs, Longs]:
+        """For each person how many released rows have her cells in some columns, and where it is if it is one."""
+        tables = self.tables
+        own, keys = self._hash(known, tables.originals, self.rows), self._hash(known, tables.released, slice(None))
+        distinct, of_person = np.unique(own, return_inverse=True)
+        may_be = np.zeros(1 << FILTER_BITS, dtype=np.bool_)
+        may_be[distinct >> np.uint64(64 - FILTER_BITS)] = True
+        rows = np.flatnonzero(may_be[keys >> np.uint64(64 - FILTER_BITS)])
+        place = np.minimum(np.searchsorted(distinct, keys[rows]), distinct.size - 1)
+        agrees = distinct[place] == keys[rows]
+        rows, place = rows[agrees], place[agrees]
+        amounts = np.ones(rows.size) if tables.amounts is None else tables.amounts[rows]
+        count = np.bincount(place, amounts, minlength=distinct.size).astype(np.int64)
+        last = np.zeros(distinct.size, dtype=np.int64)
+        last[place] = rows
+        return count[of_person], last[of_person]
+
+    def _hash(self, known: Sequence[int], sides: Sequence[Codes], rows: Longs | slice) -> Words:
+        """The sum of the hashes of known cells."""
+        return np.asarray(sum(self.tables.hashes[place][sides[place][rows]] for place in known))
