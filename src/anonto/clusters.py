@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.engine.spark import jobs, require_spark
 from anonto.engine.spark_collect import collected
-from anonto.engine.spark_compare import Comparing, compared_names
+from anonto.engine.spark_compare import Comparing, compared_names, with_room_for
 from anonto.engine.spark_files import Read, Storage, local_path, own_prefix, what_is_read, write_parquet
 from anonto.engine.spark_profile import profile_on_cluster
 from anonto.engine.spark_rows import has_row_numbers, quoted
@@ -225,7 +225,10 @@ def counted_on_cluster(
     identifiers = [name for name in named if plan.description(name).role == "identifier"]
     present, dropped = compared_names(original.columns, masked.columns, plan.masked, named, identifiers)
     others = tuple(name for name in present if name not in plan.masked and plan.description(name).role == "other")
+    names = tuple(name for name in present if name not in others)
+    allowed = driver_memory() if memory is None else memory
     with _taken_for_now(original) as before, _taken_for_now(_in_order(masked)) as after:
+        names, others = with_room_for(before.table, after.table, names, others, allowed)
 
         def anew() -> tuple[MaskedFrame, tuple[Setting, ...]]:
             with warnings.catch_warnings():
@@ -236,13 +239,13 @@ def counted_on_cluster(
         return Comparing(
             before=before.table,
             after=after.table,
-            names=tuple(name for name in present if name not in others),
+            names=names,
             others=others,
             identifiers=dropped,
             steps=[step.columns for step in plan.steps],
             descriptions={name: plan.description(name) for name in present},
             open_once=opener(plan.folder),
-            allowed=driver_memory() if memory is None else memory,
+            allowed=allowed,
         ).compared(n_persons, rng, numbered, seed, anew)
 
 

@@ -9,7 +9,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import EncodingError, ParameterError, PlanError, TomlError, UnknownKeyError
+from anonto.errors import (
+    EncodingError,
+    NothingMaskedWarning,
+    ParameterError,
+    PlanError,
+    ReleasedAsIsWarning,
+    TomlError,
+    UnknownKeyError,
+    UnreviewedColumnsWarning,
+)
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of, parameters_of
 from anonto.ontology.source import kind_of_path, opened
@@ -18,6 +27,7 @@ from anonto.table.description import ColumnDescription
 if TYPE_CHECKING:
     import os
 
+    from anonto.errors import AnontoWarning
     from anonto.methods.registry import Method
 
 PLAN_KEYS = ("columns", "steps", "table")
@@ -177,6 +187,22 @@ class Plan:
         """Columns that leave though nobody has confirmed what the plan says of them, among those of a table."""
         described = ((name, self.description(name)) for name in names)
         return tuple(name for name, one in described if one.review and one.role != "identifier")
+
+    def warnings_about(self, names: Iterable[str]) -> list[AnontoWarning]:
+        """What a caller must know of the columns of a table that leave: unnamed, not masked, or not confirmed."""
+        leaving = [name for name in names if self.description(name).role != "identifier"]
+        as_is = [name for name in leaving if name not in self.masked]
+        unnamed = [name for name in as_is if name not in self.columns]
+        unmasked = [name for name in as_is if name in self.columns and self.columns[name].role == "quasi-identifier"]
+        unreviewed = self.unreviewed(leaving)
+        found: list[AnontoWarning] = []
+        if unnamed or unmasked:
+            found.append(ReleasedAsIsWarning(unnamed, unmasked))
+        if as_is and not self.steps:
+            found.append(NothingMaskedWarning(len(as_is)))
+        if unreviewed:
+            found.append(UnreviewedColumnsWarning(unreviewed))
+        return found
 
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether all these columns are named, and quasi-identifiers."""

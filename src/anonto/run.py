@@ -21,12 +21,9 @@ from anonto.errors import (
     MissingColumnError,
     MostlyUnchangedWarning,
     NoRecordsWarning,
-    NothingMaskedWarning,
     NotInStretchesError,
     OnlyForClustersError,
-    ReleasedAsIsWarning,
     UnmatchedCellsWarning,
-    UnreviewedColumnsWarning,
 )
 from anonto.methods.flows import Moves
 from anonto.methods.registry import parameters_of
@@ -353,8 +350,8 @@ def _all_evidence(
     said = [_evidence(*one) for one in zip(plan.steps, steps, settings, strict=True)]
     if not n_records:
         warnings.warn(NoRecordsWarning(n_rows), stacklevel=3)
-    _warn_of_unmasked(plan, as_is)
-    _warn_of_unreviewed(plan, names)
+    for warning in plan.warnings_about(names):
+        warnings.warn(warning, stacklevel=3)
     _warn_of_unmatched([one for done in steps for one in done.columns])
     for of_step in said:
         for name in of_step["hardly_changed"]:
@@ -673,19 +670,3 @@ def _warn_of_unmatched(columns: Sequence[MaskedColumn]) -> None:
     cells = {one.name: one.n_unmatched_in_place for one in stay if one.n_unmatched_in_place}
     if cells:
         warnings.warn(UnmatchedCellsWarning(list(cells), list(cells.values())), stacklevel=3)
-
-
-def _warn_of_unreviewed(plan: Plan, names: Sequence[str]) -> None:
-    """Warn of columns that leave though nobody has confirmed what the plan says of them."""
-    unreviewed = plan.unreviewed(names)
-    if unreviewed:
-        warnings.warn(UnreviewedColumnsWarning(unreviewed), stacklevel=4)
-
-
-def _warn_of_unmasked(plan: Plan, as_is: list[str]) -> None:
-    unnamed = [name for name in as_is if name not in plan.columns]
-    unmasked = [name for name in as_is if name in plan.columns and plan.columns[name].role == "quasi-identifier"]
-    if unnamed or unmasked:
-        warnings.warn(ReleasedAsIsWarning(unnamed, unmasked), stacklevel=3)
-    if as_is and not plan.steps:
-        warnings.warn(NothingMaskedWarning(len(as_is)), stacklevel=3)

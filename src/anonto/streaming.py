@@ -22,7 +22,7 @@ from anonto.errors import (
     NotForStreamsError,
     OutsideRootError,
     ParameterError,
-    UnreviewedColumnsWarning,
+    UnmatchedCellsWarning,
 )
 from anonto.methods.registry import METHODS
 from anonto.plan import Plan, plan_of
@@ -78,18 +78,22 @@ def stream(
         warnings.warn(GuessableSeedWarning(), stacklevel=2)
     open_once = opener(chosen.folder)
     batch = _Batch.of(reference, chosen, open_once)
-    if unreviewed := chosen.unreviewed(batch.door.names):
-        warnings.warn(UnreviewedColumnsWarning(unreviewed), stacklevel=2)
+    for warning in chosen.warnings_about(batch.door.names):
+        warnings.warn(warning, stacklevel=2)
     steps = []
+    unmatched: dict[str, int] = {}
     for number, step in enumerate(chosen.steps):
         if not len(batch.columns[step.columns[0]]):
             raise AllMissingError(0, step.columns[0])
         prepared = [prepare(name, batch.columns[name], chosen.description(name), open_once) for name in step.columns]
+        unmatched |= {one.name: one.n_unmatched for one in prepared if one.n_unmatched}
         codes = [one.column.codes for one in prepared]
         records, _ = distinct_records(step.columns, [one.attribute for one in prepared], codes)
         masker = cast("RowMethod", step.method).fit(records, secret.stream("fit", number))
         known = map(_Known.of, prepared, masker.attributes)
         steps.append(_Step(tuple(known), masker, secret.key("apply", number)))
+    if unmatched:
+        warnings.warn(UnmatchedCellsWarning(list(unmatched), list(unmatched.values())), stacklevel=2)
     return Stream(chosen, steps, open_once)
 
 

@@ -184,6 +184,18 @@ def folder(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
+@pytest.fixture(autouse=True)
+def without_room_for_others(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns without a role are compared only, as where their values do not fit the driver."""
+    if "with_room" not in request.fixturenames:
+        monkeypatch.setattr(clusters, "with_room_for", lambda _, __, names, others, ___: (names, others))
+
+
+@pytest.fixture
+def with_room() -> None:
+    """Nothing is changed."""
+
+
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anonto.engine.spark_pairs.CELLS_OF_A_PART", 400)
@@ -270,6 +282,17 @@ def test_what_the_driver_cannot_hold_is_not_brought_there(
     monkeypatch.setattr(clusters, "driver_memory", lambda: needed)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_pairs} distinct pairs of cells .* in 3 columns"):
         compared(original, kept)
+
+
+@pytest.mark.usefixtures("with_room")
+def test_a_column_without_a_role_is_counted_where_the_driver_can_hold_it(spark: Any, folder: Path) -> None:
+    original, kept = (spark.read.parquet(str(folder / f"{one}.parquet")) for one in ("in", "plain kept"))
+    found = compared(original, kept)
+    assert (found.names, found.others) == ((*NAMES, "seen"), ())
+    assert set(found.cells["seen"][0]) == set(that_stay(patients())["seen"])
+    assert found.originals[1].sum() == found.n_records
+    little = BYTES_PER_CELL * 6 * (found.originals[1].size + found.released[1].size) - 1
+    assert compared(original, kept, memory=little).others == ("seen",)
 
 
 def test_no_rows_and_no_columns_are_compared_too(spark: Any, folder: Path) -> None:

@@ -22,6 +22,8 @@ from anonto.errors import (
     NotForStreamsError,
     OutsideRootError,
     ParameterError,
+    ReleasedAsIsWarning,
+    UnmatchedCellsWarning,
     UnmatchedValuesError,
     UnreviewedColumnsWarning,
 )
@@ -192,8 +194,23 @@ def test_columns_that_nobody_has_confirmed_are_warned_about_once_and_those_that_
     plan["columns"]["name"]["review"] = True
     with pytest.warns(UnreviewedColumnsWarning, match=r"1 column that leaves, .*: illness; ") as told:
         stream = anonto.stream(table(), plan, seed=SEED)
-    assert [one.filename for one in told] == [__file__]
+    assert [one.filename for one in told if one.category is UnreviewedColumnsWarning] == [__file__]
     assert stream.mask(table()).height == table().height
+
+
+def test_columns_that_leave_as_they_are_are_warned_about() -> None:
+    plan = plan_for("semantic-noise")
+    with pytest.warns(ReleasedAsIsWarning, match="because the plan does not name them: note, ssn") as told:
+        anonto.stream(table().with_columns(ssn=pl.lit("1")), plan, seed=SEED)
+    assert [one.filename for one in told if one.category is ReleasedAsIsWarning] == [__file__]
+
+
+def test_cells_of_the_reference_without_a_concept_are_warned_about() -> None:
+    plan = plan_for("semantic-noise", unmatched="keep")
+    unknown = table().with_columns(illness=pl.concat([pl.Series(["Mr Smith"]), table()["illness"][1:]]))
+    with pytest.warns(UnmatchedCellsWarning, match="1 of 'illness'") as told:
+        anonto.stream(unknown, plan, seed=SEED)
+    assert "Smith" not in str(told[0].message)
 
 
 def test_the_stream_is_shown_without_its_secret_and_its_data() -> None:

@@ -134,6 +134,37 @@ def compared_names(
     return tuple(expected), tuple(name for name in present if name in dropped)
 
 
+def with_room_for(
+    before: SparkTable, after: SparkTable, names: tuple[str, ...], others: tuple[str, ...], allowed: int
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that are counted and those that are only compared: the others are counted too where they fit here.
+
+    Whoever knows a column that no step masks finds people by it, so it is attacked if it can be. A free text with a
+    value of its own in each row is not brought here: as many distinct records as rows would not fit.
+
+    Args:
+        before: The original.
+        after: The release.
+        names: The columns that are counted in any case.
+        others: Those that no step masks and that have no role.
+        allowed: What may be taken on this machine, in bytes.
+    """
+    from pyspark.sql import functions
+
+    if not others:
+        return names, others
+    together = tuple(name for name in before.frame.columns if name in {*names, *others})
+    cells = [quoted(name) for name in together]
+    about = [functions.approx_count_distinct(one).alias(f"c{n}") for n, one in enumerate(cells)]
+    records = functions.approx_count_distinct(functions.xxhash64(*cells)).alias("records")
+    with jobs(before.session, "Estimating how many different records there are"):
+        rows = [table.frame.agg(*about, records).head() for table in (before, after)]
+    n_records = sum(int(row["records"]) for row in rows)
+    n_values = sum(int(row[place]) for row in rows for place in range(len(together)))
+    fits = BYTES_PER_VALUE * n_values + BYTES_PER_CELL * n_records * len(together) <= allowed
+    return (together, ()) if fits else (names, others)
+
+
 @dataclass(slots=True, eq=False)
 class Comparing:
     """A comparison in the making."""
