@@ -1,0 +1,151 @@
+"""What every method releases of one table with one seed, in every format: a change of the code changes none of it.
+
+The digests of cells, types, order of rows, evidence and reports stand in `golden_releases.json`. A release that should
+change gets a line in the changelog, and the file is written anew:
+
+    python tests/contract/test_golden_releases.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto.run import mask_file
+from anonto.table.reading import read_table
+
+GOLDEN = Path(__file__).with_name("golden_releases.json")
+SEED = 1 << 100
+METHODS: dict[str, dict[str, Any]] = {
+    "random-swap": {},
+    "frequency-swap": {"k": 3},
+    "rank-swap-fixed": {"k": 3},
+    "rank-swap": {"k": 3},
+    "rank-swap-joint": {"k": 3},
+    "group-swap": {"k": 4},
+    "equi-depth-swap": {"k": 4},
+    "equi-width-swap": {"bins": 2},
+    "invariant-swap": {"rate": 0.7, "k": 5},
+    "microaggregate": {"k": 4},
+    "semantic-noise": {"noise_level": 0.3},
+    "semantic-noise-joint": {"noise_level": 0.3},
+    "taxonomy-exponential": {"epsilon": 2.0},
+}
+WAYS = {
+    "in memory": ("csv", "parquet", "xlsx", "sav", "dta"),
+    "over files": ("csv", "parquet"),
+}
+
+
+def table(n: int = 240) -> pl.DataFrame:
+    """Cells of every kind, some of them missing."""
+    rng = np.random.default_rng(11)
+    return pl.DataFrame(
+        {
+            "name": [f"person {i}" for i in range(n)],
+            "illness": rng.choice(
+                ["flu", "measles", "burn", "fracture", None], n, p=[0.4, 0.25, 0.2, 0.1, 0.05]
+            ).tolist(),
+            "age": [None if i % 29 == 3 else int(age) for i, age in enumerate(rng.integers(0, 90, n))],
+            "weight": np.round(rng.normal(70, 12, n), 1),
+            "pain": rng.choice(["low", "mid", "high"], n),
+            "ward": rng.choice(["A", "B", "C"], n),
+        }
+    )
+
+
+def plan_for(method: str) -> dict[str, Any]:
+    columns = ["illness"] if method == "taxonomy-exponential" else ["illness", "age", "weight", "pain"]
+    return {
+        "columns": {
+            "name": {"role": "identifier"},
+            "illness": {"ontology": "illnesses", "na": [""]},
+            "age": {"kind": "numeric"},
+            "weight": {"kind": "numeric"},
+            "pain": {"kind": "ordinal", "order": ["low", "mid", "high"]},
+            "ward": {"role": "confidential"},
+        },
+        "steps": [{"method": method, "columns": columns, **METHODS[method]}],
+    }
+
+
+def write(path: Path, *, in_parts: bool) -> None:
+    """The table as a file of the format that the name says, or as a folder of Parquet files, which is read in parts."""
+    frame = table()
+    if in_parts:
+        path.mkdir()
+        for first in range(0, frame.height, 70):
+            frame[first : first + 70].write_parquet(path / f"{first:03}.parquet")
+        return
+    match path.suffix:
+        case ".csv":
+            frame.write_csv(path)
+        case ".parquet":
+            frame.write_parquet(path)
+        case ".xlsx":
+            frame.write_excel(path)
+        case ".sav" | ".dta":
+            import pyreadstat
+
+            writer = pyreadstat.write_sav if path.suffix == ".sav" else pyreadstat.write_dta
+            writer(frame.to_pandas(), str(path))
+
+
+def digest(path: Path, evidence: dict[str, Any], page: Path) -> dict[str, str]:
+    """Of the released cells as they are read back, the evidence, and the report without its charts."""
+    released = read_table(path).frame
+    cells = f"{released.schema}\n{released.write_csv()}"
+    as_json = json.dumps(
+        json.loads(json.dumps(evidence), parse_float=lambda text: f"{float(text):.9g}"), sort_keys=True
+    )
+    parts = {"cells": cells, "evidence": as_json}
+    if path.suffix == ".csv":
+        without_charts = re.sub(r"<svg.*?</svg>", "", page.read_text(), flags=re.DOTALL)
+        parts |= {"bytes": path.read_text(), "report": without_charts}
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in parts.items()}
+
+
+def releases(method: str, folder: Path) -> dict[str, dict[str, str]]:
+    """The digests of what a method releases, for each way and format."""
+    found = {}
+    for way, formats in WAYS.items():
+        for ending in formats:
+            source, target, page = (folder / f"{one}.{ending}" for one in (f"in {way}", f"{way} {method}", "page"))
+            if not source.exists():
+                write(source, in_parts=way == "over files")
+            saving = {"private": False, "report": page, "force": True}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if way == "in memory":
+                    evidence = anonto.mask(source, plan_for(method), seed=SEED).save(target, **saving)
+                else:
+                    evidence = mask_file(source, plan_for(method), target, seed=SEED, **saving)
+            found[f"{way}, {ending}"] = digest(target, evidence, page)
+    return found
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_method_releases_what_it_released_before(method: str, tmp_path: Path) -> None:
+    golden = json.loads(GOLDEN.read_text())
+    assert releases(method, tmp_path) == golden[method]
+
+
+def test_every_method_has_a_golden_release() -> None:
+    from anonto.methods.registry import METHODS as REGISTERED
+
+    assert set(METHODS) == set(REGISTERED) == set(json.loads(GOLDEN.read_text()))
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        GOLDEN.write_text(json.dumps({one: releases(one, Path(scratch)) for one in METHODS}, indent=1) + "\n")
