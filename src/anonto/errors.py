@@ -665,6 +665,16 @@ class TooWideRangeError(InputError):
         )
 
 
+class NoVarianceError(InputError):
+    """A column of numbers that differ, and whose variance is none or endless."""
+
+    def __init__(self, column: str, *, is_large: bool) -> None:
+        apart, how = ("far apart", "down") if is_large else ("close together", "up")
+        super().__init__(
+            f"The numbers of column {column!r} are too {apart} for their variance to be computed; scale them {how}."
+        )
+
+
 class NotInOrderError(InputError):
     """Cells of an ordinal column that its order does not list. The cells are on ``values``."""
 

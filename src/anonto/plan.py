@@ -204,6 +204,12 @@ class Plan:
             found.append(UnreviewedColumnsWarning(unreviewed))
         return found
 
+    @property
+    def released_as_text(self) -> tuple[str, ...]:
+        """Columns that leave as text where the cells of a table decide its type."""
+        steps = (step for step in self.steps if getattr(step.method, "releases_text", False))
+        return tuple(name for step in steps for name in step.columns)
+
     def are_declared(self, names: Iterable[str]) -> bool:
         """Whether all these columns are named, and quasi-identifiers."""
         named = {*self.columns, *self.masked}

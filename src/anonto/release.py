@@ -28,7 +28,7 @@ from anonto.table.door import Door, Substitution
 from anonto.table.leftovers import has_fixed_categories, used_categories, with_categories
 from anonto.table.new_cells import new_cells
 from anonto.table.released_labels import released_origin
-from anonto.table.table import Table
+from anonto.table.table import Table, without_letters
 from anonto.table.writing import output_format, warn_of_changed_types, write_to
 from anonto.threads import slices
 
@@ -282,7 +282,7 @@ class Release:
         used = used_categories([self._in_order(None, listed)] if listed else [], self.plan.scales)
         for part in slices(0, n_records, ROWS_AT_ONCE) or [slice(0, 0)]:
             rows = np.arange(part.start, part.stop) if shuffled is None else shuffled.part(part.start, part.stop)
-            yield with_categories(self._in_order(rows), used)
+            yield with_categories(without_letters(self._in_order(rows), self.origin), used)
 
     def _write_record(self, path: Path) -> None:
         write_record(path, self.seed, self.origin, self.evidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -372,8 +372,12 @@ def _opened(table: Any, plan: Plan) -> tuple[Door, Table | None]:
     if isinstance(table, str | os.PathLike):
         read = read_table(table, **plan.table, apart=_read_in_stretches(plan))
         n_rows = next((column.n_rows for column in read.apart.values()), None)
-        return Door(read.frame, read.names or None, n_rows, read.origin), read
-    return Door(table), None
+        door = Door(read.frame, read.names or None, n_rows, read.origin)
+        door.hold_as_text(plan.released_as_text)
+        return door, read if door.table is read.frame else replace(read, frame=door.table)
+    door = Door(table)
+    door.hold_as_text(plan.released_as_text)
+    return door, None
 
 
 def _read_in_stretches(plan: Plan) -> list[str]:

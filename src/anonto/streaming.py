@@ -157,6 +157,7 @@ class _Batch:
         is_path = isinstance(table, str | os.PathLike)
         read = read_table(table, **plan.table) if is_path else None
         door = Door(table) if read is None else Door(read.frame, origin=read.origin)
+        door.hold_as_text(plan.released_as_text)
         for name in [*plan.columns, *plan.masked]:
             if name not in door.names:
                 raise MissingColumnError(name, door.names)

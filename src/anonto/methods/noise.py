@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from anonto.arithmetic import dot
-from anonto.errors import NeedsOneOntologyError, ParameterError
+from anonto.errors import NeedsOneOntologyError, NoVarianceError, ParameterError
 from anonto.methods import noise_kernels
 from anonto.methods.parameters import require_choice
 from anonto.rng import row_words
@@ -90,6 +90,8 @@ class NoiseParameters:
         return bytes_of_levels(records, self.candidates, directed=True)
 
 
+SMALLEST_RANGE, LARGEST_RANGE = 1e-140, 1e140
+"""Numbers that differ by less, or by more, have squares that are lost or endless."""
 MUST_BE = "a finite number, 0 or more, or a list of them: one for each column or one for each record"
 
 
@@ -147,8 +149,12 @@ class NoiseLevels:
 
 
 def require_meaning(records: Records, method: str) -> None:
-    """Refuse columns whose values have no place in one taxonomy or on one line."""
+    """Refuse columns whose values have no place in one taxonomy or on one line, or whose noise could not be scaled."""
     for name, attribute in zip(records.names, records.attributes, strict=True):
+        if isinstance(attribute, NumericAttribute) and attribute.numbers.size:
+            apart = float(attribute.numbers.max() - attribute.numbers.min())
+            if apart and not SMALLEST_RANGE < apart < LARGEST_RANGE:
+                raise NoVarianceError(name, is_large=apart >= LARGEST_RANGE)
         if records.n_rows and not isinstance(attribute, NominalAttribute | NumericAttribute):
             raise NeedsOneOntologyError(name, method, _ontologies_of(attribute))
 

@@ -73,6 +73,8 @@ class TaxonomyExponential:
     by_row: ClassVar[Literal[True]] = True
     needs_records: ClassVar[bool] = False
     """Whether it looks at how values go together; if not, the counts of each column will do."""
+    releases_text: ClassVar[bool] = True
+    """Whether concepts leave as text where the cells of a table decide its type: one cell of a person would show."""
     epsilon: float
     metric: bool = False
 

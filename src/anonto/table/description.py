@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMeasureError
 from anonto.ontology.spelling import SPELLINGS
 from anonto.table.notation import DECIMALS
+from anonto.table.series import number_text
 from anonto.taxonomy.taxonomy import Taxonomy
 
 KINDS = ("nominal", "ordinal", "numeric")
@@ -63,7 +64,13 @@ class ColumnDescription:
         }
         description = cls(**values)
         description.check(where)
-        return description
+        return description._with_codes_as_numbers()
+
+    def _with_codes_as_numbers(self) -> ColumnDescription:
+        """The same with each code of ``na`` also as a column of numbers has it: -9.0 is the cell -9."""
+        if self.kind != "numeric":
+            return self
+        return replace(self, na=tuple(dict.fromkeys([*self.na, *filter(None, map(number_text, self.na))])))
 
     def to_mapping(self) -> dict[str, Any]:
         """The keys of a plan that differ from what is assumed without them, kind and role always."""

@@ -19,7 +19,7 @@ from anonto.table.leftovers import without_leftovers
 from anonto.table.missing_codes import NAN, NAT, object_code
 from anonto.table.mixed_cells import ambiguous_values
 from anonto.table.series import as_series, as_text_series, plain_floats
-from anonto.table.table import without_declared
+from anonto.table.table import without_declared, without_letters
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -112,6 +112,29 @@ class Door:
         else:
             self.table = self.table.with_columns(column.alias(name))
 
+    def hold_as_text(self, names: Sequence[str]) -> None:
+        """Take texts in place of numbers and other cells, where the cells decided the type of the column.
+
+        They do in Excel and in a table in memory; Parquet, SPSS, Stata and SAS declare the type of a column.
+        """
+        import polars as pl
+
+        if self.origin is not None and self.origin.format != "excel":
+            return
+        for name in names:
+            if name not in self.names or _is_text(self._column(name), self.library):
+                continue
+            texts = as_text_series(self.series(name)).cast(pl.String)
+            place = self.names.index(name)
+            if self.library == "pyarrow":
+                self.table = self.table.set_column(place, self.table.column_names[place], texts.to_arrow())
+            elif self.library == "pandas":
+                import pandas as pd
+
+                self.replace(name, pd.Series(texts.to_list(), self.table.index, dtype=object))
+            else:
+                self.replace(name, texts)
+
     def changed(
         self,
         substitutions: Mapping[str, Substitution],
@@ -150,6 +173,7 @@ class Door:
 
     def released(self, table: Any, scales: Mapping[str, Sequence[str]]) -> Any:
         """A table that `changed` made, ready to be handed out: see `without_leftovers`."""
+        table = without_letters(table, self.origin) if self.library == "polars" else table
         return without_leftovers(table, self.library, scales)
 
     def _changed_polars(
@@ -213,6 +237,23 @@ class Door:
         own = [self.table.schema.field(self.names.index(name)) for name in columns]
         fields = [pa.field(of.name, one.type, of.nullable) for of, one in zip(own, columns.values(), strict=True)]
         return pa.table(list(columns.values()), schema=pa.schema(fields))
+
+
+def _is_text(column: Any, library: str) -> bool:
+    """Whether a column of a library holds texts, or categories that are texts."""
+    import polars as pl
+
+    if library == "polars":
+        return column.dtype == pl.String or isinstance(column.dtype, pl.Categorical | pl.Enum)
+    if library == "pyarrow":
+        import pyarrow.types as kinds
+
+        kind = column.type.value_type if kinds.is_dictionary(column.type) else column.type
+        return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind))
+    import pandas as pd
+
+    cells = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column
+    return pd.api.types.infer_dtype(cells, skipna=True) in {"string", "empty"}
 
 
 def longer_polars(values: pl.Series, further: NewCells) -> pl.Series:

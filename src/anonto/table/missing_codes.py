@@ -159,6 +159,8 @@ def _held(text: str, dtype: pl.DataType) -> NewCells | None:
     if cell is None or not math.isfinite(cell):
         return None
     number = float(cell)
+    if as_text_series(pl.Series([cell], dtype=dtype))[0] != text:
+        return None  # cells mean missing by their texts: this one would be a value
     return NewCells(numbers=np.array([number]), are_whole=number.is_integer() and abs(number) < EXACT)
 
 

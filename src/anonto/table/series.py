@@ -221,6 +221,15 @@ def plain_floats(cells: pl.Series) -> pl.Series:
     return cells.set(cells == 0, 0.0).set(cells.is_nan(), math.nan) if cells.dtype.is_float() else cells
 
 
+def number_text(text: str) -> str | None:
+    """The text of the number that a text is, as cells of a column of numbers have it; None where it is none."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return _float_text(number) if abs(number) < EXACT else None
+
+
 def _float_texts(series: pl.Series) -> pl.Series:
     """Each number as `_float_text` writes it: whole ones as digits, small ones as Python does."""
     import polars as pl

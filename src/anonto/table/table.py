@@ -109,6 +109,14 @@ def without_declared(cells: pl.Series, origin: Origin) -> pl.Series:
     return cells if missing is None else cells.set(missing, None)
 
 
+def without_letters(frame: pl.DataFrame, origin: Origin | None) -> pl.DataFrame:
+    """A table in which the numbers by which Stata stores ``.a`` to ``.z`` are missing: only its own files have such."""
+    if origin is None or origin.format != "stata":
+        return frame
+    lettered = [name for name in origin.missing_codes if name in frame.columns]
+    return frame.with_columns(without_declared(frame[name], origin) for name in lettered)
+
+
 def _declared_missing(cells: pl.Series, origin: Origin) -> pl.Series | None:
     """Which cells hold a missing code or lie in a range of them; None when the column declares nothing."""
     import polars as pl

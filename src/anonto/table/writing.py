@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonto.errors import ChangedTypesWarning, LostLabelsWarning, UnknownSuffixError
 from anonto.table.beside import written_beside
+from anonto.table.table import without_letters
 
 if TYPE_CHECKING:
     import os
@@ -52,6 +54,8 @@ def write_table(table: Table, path: str | os.PathLike[str], *, force: bool = Fal
 def write_to(beside: Path, table: Table, name: str) -> None:
     """Write a table to a path whose file will get another name, by which the format goes."""
     found = output_format(name)
+    if found != "stata":
+        table = replace(table, frame=without_letters(table.frame, table.origin))
     _write(table, found, beside, name)
     _warn_of_lost_labels(table, found, name)
 

@@ -19,7 +19,7 @@ import anonto
 import oracles
 from anonto import stats
 from anonto.engine.local import apply_by_row
-from anonto.errors import DifferentTaxonomiesError, InputError, NeedsOneOntologyError, ParameterError
+from anonto.errors import DifferentTaxonomiesError, InputError, NeedsOneOntologyError, NoVarianceError, ParameterError
 from anonto.methods import noise as noise_module
 from anonto.methods import semantic_noise_joint
 from anonto.methods.noise import Replacements, candidate_concepts, replacements, target_rmse
@@ -741,3 +741,20 @@ def test_every_released_concept_lies_in_the_domain(parents: Any, data: st.DataOb
         }
         released = anonto.mask(table, plan, seed=1 << 90).table
         assert set(released["a"]) | set(released["b"]) <= set(inside)
+
+
+@pytest.mark.parametrize(
+    ("scale", "kind", "advice"),
+    [
+        (1e-200, pl.Float64, "close together .* scale them up"),
+        (1e-200, pl.String, "close together .* scale them up"),
+        (1e300, pl.String, "far apart .* scale them down"),
+    ],
+)
+def test_numbers_whose_variance_cannot_be_computed_are_refused(scale: float, kind: Any, advice: str) -> None:
+    """They left as they were, or as numbers without end."""
+    table = pl.DataFrame({"x": np.arange(12) * scale}).cast(kind)
+    for method in ("semantic-noise", "semantic-noise-joint"):
+        step = {"method": method, "columns": ["x"], "noise_level": 0.2}
+        with pytest.raises(NoVarianceError, match=advice):
+            anonto.mask(table, {"columns": {"x": {"kind": "numeric"}}, "steps": [step]}, seed=1 << 100)

@@ -18,6 +18,7 @@ import anonto
 from anonto import run
 from anonto.engine.memory import Room
 from anonto.methods.registry import METHODS
+from anonto.table.reading import read_table
 from contract.test_every_method import EXAMPLES
 
 if TYPE_CHECKING:
@@ -354,3 +355,49 @@ def test_groups_of_a_swap_are_found_again_where_missing_cells_have_codes() -> No
     release = anonto.mask(table, plan, seed=SEED)
     found = {one.attack: one for one in anonto.assess(table, release.table, plan).risk}
     assert found["method-aware-linkage"].rate <= 1 / 3 + 1e-9
+
+
+def test_a_code_of_a_number_is_the_same_however_it_is_written() -> None:
+    """Cells -9.0 meant nothing where the plan said "-9.0", and empty cells were released as -9."""
+    table = pl.DataFrame({"a": [-9.0] * 4 + [None] * 4 + [float(one) for one in range(12)]})
+    for code in ("-9.0", "-9", "-9.00"):
+        plan = {
+            "columns": {"a": {"kind": "numeric", "na": [code]}},
+            "steps": [{"method": "microaggregate", "columns": ["a"], "k": 4}],
+        }
+        release = anonto.mask(table, plan, seed=SEED)
+        (step,) = release.evidence["steps"]
+        assert step["missing"] == {"a": 8}
+        assert release.table["a"].to_list()[:8] == [-9.0] * 8
+
+
+def test_a_code_that_no_cell_can_be_is_not_released() -> None:
+    table = pl.DataFrame({"a": [1.0, 2.0, 3.0, None, -9.0] * 4})
+    plan = {
+        "columns": {"a": {"na": ["-9.0"]}},
+        "steps": [{"method": "random-swap", "columns": ["a"]}],
+    }
+    released = anonto.mask(table, plan, seed=SEED).table["a"]
+    assert released.null_count() == 4
+    assert (released == -9.0).sum() == 4
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx"])
+def test_letters_of_stata_leave_its_own_files_as_missing_cells(ending: str, tmp_path: Path) -> None:
+    cells: list[Any] = [*range(1, 10), "a", "b", None]
+    frame = pd.DataFrame({"x": pd.Series(cells, dtype=object), "y": pd.Series(cells[::-1], dtype=object)})
+    pyreadstat.write_dta(frame, str(tmp_path / "in.dta"), missing_user_values={"x": ["a", "b"], "y": ["a", "b"]})
+    plan = {
+        "columns": {"x": {"kind": "numeric"}, "y": {"kind": "numeric", "role": "confidential"}},
+        "steps": [{"method": "group-swap", "columns": ["x"], "k": 3}],
+    }
+    release = anonto.mask(tmp_path / "in.dta", plan, seed=SEED)
+    release.save(tmp_path / f"out.{ending}")
+    saved = read_table(tmp_path / f"out.{ending}").frame
+    for released in (saved, release.table):
+        for name in ("x", "y"):
+            numbers = released[name].cast(pl.Float64)
+            assert (numbers.null_count(), numbers.max()) == (3, 9.0)
+    release.save(tmp_path / "out.dta")
+    again, _ = pyreadstat.read_dta(str(tmp_path / "out.dta"), user_missing=True)
+    assert {"a", "b"} <= set(again["x"].dropna()) & set(again["y"].dropna())

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
+import xlsxwriter
 
 import anonto
 from strategies import taxonomy_of
@@ -100,6 +102,45 @@ def test_the_type_of_a_stream_does_not_depend_on_the_batch() -> None:
     }
     stream = anonto.stream(pl.DataFrame({"a": [10, 11, 10]}), chosen, seed=SEED)
     assert {stream.mask(pl.DataFrame({"a": [code]}))["a"].dtype for code in [10, 11] * 20} == {pl.String}
+
+
+NUMBERED = {"0": (), **{str(one): ("0",) for one in range(1, 9)}, "1.5": ("1",), "300": ("1",)}
+"""Concepts whose ids are all numbers."""
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "xlsx"])
+@pytest.mark.parametrize("cells", [[3], [1.5], ["3"]], ids=["whole", "fraction", "text"])
+def test_the_type_of_a_drawn_column_does_not_depend_on_the_cell_of_a_person(
+    library: str, cells: list[Any], tmp_path: Path
+) -> None:
+    chosen = {
+        "columns": {"a": {"ontology": taxonomy_of(NUMBERED)}},
+        "steps": [{"method": "taxonomy-exponential", "columns": ["a"], "epsilon": 0.1}],
+    }
+    others: list[Any] = [1, 2, 4, 5, 6, 7, 8, 1, 2, 3]
+    if library == "xlsx":
+        given: Any = tmp_path / "in.xlsx"
+        with xlsxwriter.Workbook(given) as book:
+            book.add_worksheet().write_column(0, 0, ["a", *others, *cells])
+    else:
+        column = [*map(str, others), *cells] if isinstance(cells[0], str) else [*others, *cells]
+        given = pd.DataFrame({"a": column})
+        given = given if library == "pandas" else pl.DataFrame({"a": column}, strict=False)
+        given = given.to_arrow() if library == "pyarrow" else given
+    release = anonto.mask(given, chosen, seed=SEED)
+    assert release.evidence["steps"][0]["guarantee"]["proved"]
+    released = pl.DataFrame(release.table)
+    assert released["a"].dtype == pl.String
+    assert set(released["a"]) <= set(NUMBERED)
+
+
+def test_numbers_whose_type_the_file_declares_stay_numbers(tmp_path: Path) -> None:
+    chosen = {
+        "columns": {"a": {"ontology": taxonomy_of({"0": (), "1": ("0",), "2": ("0",)})}},
+        "steps": [{"method": "taxonomy-exponential", "columns": ["a"], "epsilon": 0.1}],
+    }
+    pl.DataFrame({"a": [1, 2, 1, 2]}).write_parquet(tmp_path / "in.parquet")
+    assert anonto.mask(tmp_path / "in.parquet", chosen, seed=SEED).table["a"].dtype == pl.Int64
 
 
 def test_a_cell_that_means_the_same_counts_as_unchanged() -> None:
