@@ -12,6 +12,7 @@ import math
 import os
 import re
 from difflib import get_close_matches
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class _Sentence(Exception):  # noqa: N818 - the base of errors and warnings alik
     """A message in one line that survives pickling, with what is known about the fault as attributes."""
 
     def __init__(self, sentence: str = "") -> None:
-        super().__init__(one_line(sentence))
+        super().__init__(one_line(_with_short_quotes(sentence)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remade, (type(self), self.args), self.__dict__ or None
@@ -80,21 +81,56 @@ def clipped(text: str, limit: int = 80) -> str:
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
+QUOTED = 80
+"""No sentence shows more characters of one thing in a plan, a file or a path."""
+_QUOTATION = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxdict = 3, 20, 20, 20
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = QUOTED
+_MOST_BITS = 256
+
+
+def _with_short_quotes(sentence: str) -> str:
+    """A sentence with both ends of what is too long between quotes: a path is told by its last part."""
+    half = QUOTED // 2
+
+    def short(found: re.Match[str]) -> str:
+        text = found.group()
+        return text if len(text) <= QUOTED + 2 else f"{text[: half + 1]}…{text[-half - 1 :]}"
+
+    return _QUOTATION.sub(short, sentence)
+
+
+def quoted(given: object) -> str:
+    """A value of a plan as it is written, short enough for a sentence."""
+    if isinstance(given, int) and given.bit_length() > _MOST_BITS:
+        return "a number of very many digits"
+    return repr(given) if isinstance(given, str) else clipped(_SHORT.repr(given))
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """'1 concept', '3 concepts': a number with its noun."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+LISTED = 400
+"""A list shows no further name behind so many characters."""
+
+
 def listed(names: Iterable[str], limit: int = 12) -> str:
     """'a, b, c and 4 more': a list that stays short."""
     all_names = list(names)
-    shown = ", ".join(all_names[:limit])
-    return f"{shown} and {len(all_names) - limit} more" if len(all_names) > limit else shown
+    shown: list[str] = []
+    while len(shown) < min(limit, len(all_names)) and sum(map(len, shown)) < LISTED:
+        name = all_names[len(shown)]
+        shown.append(_with_short_quotes(name) if _QUOTATION.search(name) else clipped(name))
+    more = len(all_names) - len(shown)
+    return f"{', '.join(shown)} and {more} more" if more else ", ".join(shown)
 
 
-def near(name: str, known: Collection[str]) -> str:
+def near(name: object, known: Collection[str]) -> str:
     """' (did you mean x?)' when a known name is close, else nothing."""
-    close = get_close_matches(name, list(known), n=2, cutoff=0.6)
+    close = get_close_matches(name[: 3 * QUOTED], list(known), n=2, cutoff=0.6) if isinstance(name, str) else []
     return f" (did you mean {' or '.join(repr(c) for c in close)}?)" if close else ""
 
 
@@ -422,7 +458,7 @@ class UnknownMeasureError(InputError):
     """A measure that does not exist."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
-        super().__init__(f"There is no measure {name!r}{near(str(name), known)}; known are {listed(known)}.")
+        super().__init__(f"There is no measure {quoted(name)}{near(name, known)}; known are {listed(known)}.")
 
 
 # ---------------------------------------------------------------------------------------------- values and columns
@@ -602,7 +638,7 @@ class UnknownMethodError(InputError):
     """A method that does not exist."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
-        super().__init__(f"There is no method {name!r}{near(str(name), known)}; known are {listed(known)}.")
+        super().__init__(f"There is no method {quoted(name)}{near(name, known)}; known are {listed(known)}.")
 
 
 class PlanError(InputError):
@@ -616,7 +652,15 @@ class TomlError(FileError):
     """A plan file that is not TOML."""
 
     def __init__(self, name: str, fault: str) -> None:
-        super().__init__(f"{name!r} is not valid TOML: {fault}; mend the line.")
+        what, at, place = fault.rpartition(" (at ")
+        super().__init__(f"{name!r} is not valid TOML: {clipped(what or fault)}{at}{place}; mend the line.")
+
+
+class NotAPlanError(FileError):
+    """A plan file of a size or depth that no plan has."""
+
+    def __init__(self, name: str, fault: str) -> None:
+        super().__init__(f"{name!r} is no plan: {fault}; write one with `anonto init`.")
 
 
 class NotNumericError(InputError):
@@ -711,7 +755,7 @@ class ParameterError(InputError):
     """A parameter out of its range."""
 
     def __init__(self, name: str, must: str, got: object) -> None:
-        super().__init__(f"{name} must be {must}; got {got!r}.")
+        super().__init__(f"{name} must be {must}; got {quoted(got)}.")
 
 
 class SmallStrataError(InputError):
