@@ -76,6 +76,15 @@ def one_line(text: str) -> str:
     return _UNSHOWABLE.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be stored and shown: it has no half of a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def clipped(text: str, limit: int = 80) -> str:
     """A text of a file, short enough to be quoted in a sentence."""
     return text if len(text) <= limit else f"{text[:limit]}…"
@@ -84,6 +93,8 @@ def clipped(text: str, limit: int = 80) -> str:
 QUOTED = 80
 """No sentence shows more characters of one thing in a plan, a file or a path."""
 _QUOTATION = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_UNBROKEN = re.compile(r"\S{120,}")
+"""No word of ours is so long."""
 _SHORT = Repr()
 _SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxdict = 3, 20, 20, 20
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = QUOTED
@@ -91,14 +102,14 @@ _MOST_BITS = 256
 
 
 def _with_short_quotes(sentence: str) -> str:
-    """A sentence with both ends of what is too long between quotes: a path is told by its last part."""
+    """A sentence with both ends of what is too long between quotes, or a word: a path is told by its last part."""
     half = QUOTED // 2
 
     def short(found: re.Match[str]) -> str:
         text = found.group()
         return text if len(text) <= QUOTED + 2 else f"{text[: half + 1]}…{text[-half - 1 :]}"
 
-    return _QUOTATION.sub(short, sentence)
+    return _UNBROKEN.sub(short, _QUOTATION.sub(short, sentence))
 
 
 def quoted(given: object) -> str:
@@ -663,41 +674,76 @@ class NotAPlanError(FileError):
         super().__init__(f"{name!r} is no plan: {fault}; write one with `anonto init`.")
 
 
-class NotNumericError(InputError):
+class UnplacedValuesError(InputError):
+    """Cells that the kind of their column has no place for. The distinct ones are on ``values``.
+
+    Where it is known, ``cells`` says how many they are and ``row`` which is the first, from 1, the header not counted.
+    """
+
+    def __init__(
+        self, fault: str, remedy: str, values: Sequence[object], column: str, cells: int | None, row: int | None
+    ) -> None:
+        first = "" if row is None else f", the first in row {row:,} below the header"
+        where = "" if cells is None else f" ({counted(cells, 'cell')}{first})"
+        super().__init__(
+            f"{fault}{where}; list them with `anonto match TABLE --column {column!r} --plan PLAN --values` or the "
+            f"exception's .values, and {remedy}."
+        )
+        self.values, self.cells, self.row = tuple(values), cells, row
+
+
+class NotNumericError(UnplacedValuesError):
     """Cells of a numeric column that are no finite numbers. The cells are on ``values``."""
 
-    def __init__(self, values: Sequence[object], column: str) -> None:
+    def __init__(self, values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> None:
         verb = "is no finite number" if len(values) == 1 else "are no finite numbers"
         super().__init__(
-            f"{counted(len(values), 'distinct value')} of column {column!r} {verb}; see the exception's .values, "
-            "or declare the column nominal or ordinal."
+            f"{counted(len(values), 'distinct value')} of column {column!r} {verb}",
+            "mend them, name in na what means missing, or declare the column nominal or ordinal",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
-class MixedNotationError(InputError):
+class MixedNotationError(UnplacedValuesError):
     """Numbers of one column with decimal commas and with decimal points. The minority is on ``values``."""
 
-    def __init__(self, values: Sequence[object], decimal: str, column: str) -> None:
+    def __init__(
+        self,
+        values: Sequence[object],
+        decimal: str,
+        column: str,
+        cells: int | None = None,
+        row: int | None = None,
+    ) -> None:
         own, other = ("comma", "point") if decimal == "," else ("point", "comma")
         super().__init__(
             f"Column {column!r} is read with a decimal {own}, and {counted(len(values), 'distinct value')} can only be "
-            f"read with a decimal {other}; see the exception's .values, and write all numbers in one way."
+            f"read with a decimal {other}",
+            "write all numbers in one way",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
-class LostDigitsError(InputError):
+class LostDigitsError(UnplacedValuesError):
     """Numbers with more digits than can be reckoned with. The cells are on ``values``."""
 
-    def __init__(self, values: Sequence[object], column: str) -> None:
+    def __init__(self, values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> None:
         verb = "has" if len(values) == 1 else "have"
         super().__init__(
             f"{counted(len(values), 'distinct number')} of column {column!r} {verb} more digits than the 15 to 17 that "
-            "numbers are computed with, and different numbers would become equal or be at a wrong distance; subtract a "
-            "constant or round them, or declare the column nominal."
+            "numbers are computed with, and different numbers would become equal or be at a wrong distance",
+            "subtract a constant or round them, or declare the column nominal",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
 class TooWideRangeError(InputError):
@@ -709,16 +755,19 @@ class TooWideRangeError(InputError):
         )
 
 
-class NotInOrderError(InputError):
+class NotInOrderError(UnplacedValuesError):
     """Cells of an ordinal column that its order does not list. The cells are on ``values``."""
 
-    def __init__(self, values: Sequence[object], column: str) -> None:
+    def __init__(self, values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> None:
         verb = "is" if len(values) == 1 else "are"
         super().__init__(
-            f"{counted(len(values), 'distinct value')} of column {column!r} {verb} not in its order; "
-            "see the exception's .values, and complete the order."
+            f"{counted(len(values), 'distinct value')} of column {column!r} {verb} not in its order",
+            "complete the order",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
 class MissingColumnError(InputError):
@@ -1015,11 +1064,17 @@ class ReplacedEncodingWarning(AnontoWarning):
 
 
 class LostLabelsWarning(AnontoWarning):
-    """Labels that the output's format cannot hold."""
+    """Labels that the output does not hold: its format cannot, or is another than that of the input."""
 
     def __init__(self, name: str, format_name: str, n_columns: int) -> None:
         lost = f"the labels and missing codes of {counted(n_columns, 'column')} are not in it"
-        super().__init__(f"{name!r} was written as {format_name}, which has no value labels: {lost}.")
+        has_labels = format_name in {"SPSS", "Stata"}
+        why = (
+            f"and labels are kept from {format_name} to {format_name} only"
+            if has_labels
+            else "which has no value labels"
+        )
+        super().__init__(f"{name!r} was written as {format_name}, {why}: {lost}.")
 
 
 class ChangedTypesWarning(AnontoWarning):
@@ -1520,6 +1575,13 @@ class NotASettingError(InputError):
 
     def __init__(self, place: int) -> None:
         super().__init__(f"--set number {place} is not of the form column=value; write for example --set age=40.")
+
+
+class NotTextSettingError(InputError):
+    """A word with bytes that are not text."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"--set number {place} has a byte that is not text; write column and value in UTF-8.")
 
 
 class OpenHostWarning(AnontoWarning):

@@ -9,7 +9,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import EncodingError, NotAPlanError, ParameterError, PlanError, TomlError, UnknownKeyError
+from anonto.errors import (
+    EncodingError,
+    NotAPlanError,
+    ParameterError,
+    PlanError,
+    TomlError,
+    UnknownKeyError,
+    is_unicode,
+)
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of, parameters_of
 from anonto.ontology.source import kind_of_path, opened
@@ -242,7 +250,7 @@ def _require_shape(value: Any, where: str, depth: int = 1) -> None:
     if isinstance(value, str):
         if len(value) > LONGEST_TEXT:
             raise ParameterError(where, f"a text of at most {LONGEST_TEXT:,} characters", value)
-        if not _is_unicode(value):
+        if not is_unicode(value):
             raise ParameterError(where, "a text without halves of characters (lone surrogates)", value)
     elif isinstance(value, int):
         if abs(value) > LARGEST_NUMBER:
@@ -256,14 +264,6 @@ def _require_shape(value: Any, where: str, depth: int = 1) -> None:
             _require_shape(key, f"A name in {where}", depth)
             inside = f"{key!r} of {where}" if isinstance(value, Mapping) else where
             _require_shape(one, inside, depth + 1)
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _table(given: Any) -> dict[str, str]:
