@@ -75,7 +75,7 @@ def test_no_ontology_trips_the_program(tmp_path: Path, format_name: str) -> None
             words.append(f"--format={rng.choice(FORMATS)}")
         return fault_of(outcome(words))
 
-    all_hold("ontologies", 25, fault)
+    all_hold("ontologies", 12, fault)
 
 
 def file_with_a_fault(format_name: str) -> Callable[[Path, np.random.Generator], Path]:

@@ -144,4 +144,4 @@ def test_no_plan_trips_the_program(folder: Path) -> None:
             return f"a message quotes {quoted:,} characters: {seen.err[:200]}"
         return fault_of(seen, secrets=["Person", "zzsecret", "free"])
 
-    all_hold("plans", 120, fault)
+    all_hold("plans", 70, fault)

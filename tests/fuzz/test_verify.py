@@ -73,4 +73,4 @@ def test_no_record_and_no_release_trips_verify(folder: Path) -> None:
             words.append("--json")
         return fault_of(outcome(words), secrets=["Person", "free2"])
 
-    all_hold("verify", 60, fault)
+    all_hold("verify", 40, fault)
