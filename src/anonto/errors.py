@@ -699,7 +699,7 @@ class NotNumericError(UnplacedValuesError):
         verb = "is no finite number" if len(values) == 1 else "are no finite numbers"
         super().__init__(
             f"{counted(len(values), 'distinct value')} of column {column!r} {verb}",
-            "mend them, name in na what means missing, or declare the column nominal or ordinal",
+            "name in na what means missing, mend them, or declare the column nominal or ordinal",
             values,
             column,
             cells,

@@ -61,8 +61,8 @@ def test_a_cell_that_is_no_number_is_told_with_its_row_and_the_way_to_list_it(
     assert run(words) == 2
     assert capsys.readouterr().err == (
         "Error: 1 distinct value of column 'age' is no finite number (2 cells, the first in row 3 below the header); "
-        "list them with `anonto match TABLE --column 'age' --plan PLAN --values`, and mend them, name in na what means "
-        "missing, or declare the column nominal or ordinal.\n"
+        "list them with `anonto match TABLE --column 'age' --plan PLAN --values`, and name in na what means missing, "
+        "mend them, or declare the column nominal or ordinal.\n"
     )
     assert not (folder / "o.csv").exists()
 
