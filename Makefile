@@ -2,13 +2,15 @@
 #   make demo    mask a made-up table, with a report     make lint    ruff, mypy, import-linter
 #   make test    every check and every test              make docs    the documentation, into site/
 #   make bench   the benchmarks                          make clean   remove what the targets made
+#   make fuzz    20,000 damaged files and plans, and the table of how they ended
 #   make reproduce   the experiments of the papers, on the files of $ANONTO_DATA if it is set
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
+FUZZ ?= 60
 
-.PHONY: demo test lint format docs bench reproduce clean system
+.PHONY: demo test fuzz lint format docs bench reproduce clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.icd $(VENV)/.warm
@@ -16,6 +18,10 @@ demo: $(VENV)/.icd $(VENV)/.warm
 
 test: system lint docs $(VENV)/.compiled
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+
+# The same fuzzers as in the suite, with FUZZ times as many cases; what is killed has a target of its own.
+fuzz: $(VENV)/.compiled
+	ANONTO_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz --ignore tests/fuzz/test_kills.py -n $(WORKERS)
 
 # A browser for the tests of pages, a Java runtime for those on a cluster: from Debian's packages when we may.
 system:

@@ -12,6 +12,7 @@ import math
 import os
 import re
 from difflib import get_close_matches
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class _Sentence(Exception):  # noqa: N818 - the base of errors and warnings alik
     """A message in one line that survives pickling, with what is known about the fault as attributes."""
 
     def __init__(self, sentence: str = "") -> None:
-        super().__init__(one_line(sentence))
+        super().__init__(one_line(_with_short_quotes(sentence)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remade, (type(self), self.args), self.__dict__ or None
@@ -75,9 +76,47 @@ def one_line(text: str) -> str:
     return _UNSHOWABLE.sub(lambda found: found.group().encode("unicode_escape").decode("ascii"), text)
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be stored and shown: it has no half of a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def clipped(text: str, limit: int = 80) -> str:
     """A text of a file, short enough to be quoted in a sentence."""
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+QUOTED = 80
+"""No sentence shows more characters of one thing in a plan, a file or a path."""
+_QUOTATION = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
+_UNBROKEN = re.compile(r"\S{120,}")
+"""No word of ours is so long."""
+_SHORT = Repr()
+_SHORT.maxlevel, _SHORT.maxlist, _SHORT.maxtuple, _SHORT.maxdict = 3, 20, 20, 20
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = QUOTED
+_MOST_BITS = 256
+
+
+def _with_short_quotes(sentence: str) -> str:
+    """A sentence with both ends of what is too long between quotes, or a word: a path is told by its last part."""
+    half = QUOTED // 2
+
+    def short(found: re.Match[str]) -> str:
+        text = found.group()
+        return text if len(text) <= QUOTED + 2 else f"{text[: half + 1]}…{text[-half - 1 :]}"
+
+    return _UNBROKEN.sub(short, _QUOTATION.sub(short, sentence))
+
+
+def quoted(given: object) -> str:
+    """A value of a plan as it is written, short enough for a sentence."""
+    if isinstance(given, int) and given.bit_length() > _MOST_BITS:
+        return "a number of very many digits"
+    return repr(given) if isinstance(given, str) else clipped(_SHORT.repr(given))
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
@@ -85,16 +124,24 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+LISTED = 400
+"""A list shows no further name behind so many characters."""
+
+
 def listed(names: Iterable[str], limit: int = 12) -> str:
     """'a, b, c and 4 more': a list that stays short."""
     all_names = list(names)
-    shown = ", ".join(all_names[:limit])
-    return f"{shown} and {len(all_names) - limit} more" if len(all_names) > limit else shown
+    shown: list[str] = []
+    while len(shown) < min(limit, len(all_names)) and sum(map(len, shown)) < LISTED:
+        name = all_names[len(shown)]
+        shown.append(_with_short_quotes(name) if _QUOTATION.search(name) else clipped(name))
+    more = len(all_names) - len(shown)
+    return f"{', '.join(shown)} and {more} more" if more else ", ".join(shown)
 
 
-def near(name: str, known: Collection[str]) -> str:
+def near(name: object, known: Collection[str]) -> str:
     """' (did you mean x?)' when a known name is close, else nothing."""
-    close = get_close_matches(name, list(known), n=2, cutoff=0.6)
+    close = get_close_matches(name[: 3 * QUOTED], list(known), n=2, cutoff=0.6) if isinstance(name, str) else []
     return f" (did you mean {' or '.join(repr(c) for c in close)}?)" if close else ""
 
 
@@ -422,7 +469,7 @@ class UnknownMeasureError(InputError):
     """A measure that does not exist."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
-        super().__init__(f"There is no measure {name!r}{near(str(name), known)}; known are {listed(known)}.")
+        super().__init__(f"There is no measure {quoted(name)}{near(name, known)}; known are {listed(known)}.")
 
 
 # ---------------------------------------------------------------------------------------------- values and columns
@@ -602,7 +649,7 @@ class UnknownMethodError(InputError):
     """A method that does not exist."""
 
     def __init__(self, name: object, known: Collection[str]) -> None:
-        super().__init__(f"There is no method {name!r}{near(str(name), known)}; known are {listed(known)}.")
+        super().__init__(f"There is no method {quoted(name)}{near(name, known)}; known are {listed(known)}.")
 
 
 class PlanError(InputError):
@@ -616,44 +663,87 @@ class TomlError(FileError):
     """A plan file that is not TOML."""
 
     def __init__(self, name: str, fault: str) -> None:
-        super().__init__(f"{name!r} is not valid TOML: {fault}; mend the line.")
+        what, at, place = fault.rpartition(" (at ")
+        super().__init__(f"{name!r} is not valid TOML: {clipped(what or fault)}{at}{place}; mend the line.")
 
 
-class NotNumericError(InputError):
+class NotAPlanError(FileError):
+    """A plan file of a size or depth that no plan has."""
+
+    def __init__(self, name: str, fault: str) -> None:
+        super().__init__(f"{name!r} is no plan: {fault}; write one with `anonto init`.")
+
+
+class UnplacedValuesError(InputError):
+    """Cells that the kind of their column has no place for. The distinct ones are on ``values``.
+
+    Where it is known, ``cells`` says how many they are and ``row`` which is the first, from 1, the header not counted.
+    """
+
+    def __init__(
+        self, fault: str, remedy: str, values: Sequence[object], column: str, cells: int | None, row: int | None
+    ) -> None:
+        first = "" if row is None else f", the first in row {row:,} below the header"
+        where = "" if cells is None else f" ({counted(cells, 'cell')}{first})"
+        super().__init__(
+            f"{fault}{where}; list them with `anonto match TABLE --column {column!r} --plan PLAN --values` or the "
+            f"exception's .values, and {remedy}."
+        )
+        self.values, self.cells, self.row = tuple(values), cells, row
+
+
+class NotNumericError(UnplacedValuesError):
     """Cells of a numeric column that are no finite numbers. The cells are on ``values``."""
 
-    def __init__(self, values: Sequence[object], column: str) -> None:
+    def __init__(self, values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> None:
         verb = "is no finite number" if len(values) == 1 else "are no finite numbers"
         super().__init__(
-            f"{counted(len(values), 'distinct value')} of column {column!r} {verb}; see the exception's .values, "
-            "or declare the column nominal or ordinal."
+            f"{counted(len(values), 'distinct value')} of column {column!r} {verb}",
+            "name in na what means missing, mend them, or declare the column nominal or ordinal",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
-class MixedNotationError(InputError):
+class MixedNotationError(UnplacedValuesError):
     """Numbers of one column with decimal commas and with decimal points. The minority is on ``values``."""
 
-    def __init__(self, values: Sequence[object], decimal: str, column: str) -> None:
+    def __init__(
+        self,
+        values: Sequence[object],
+        decimal: str,
+        column: str,
+        cells: int | None = None,
+        row: int | None = None,
+    ) -> None:
         own, other = ("comma", "point") if decimal == "," else ("point", "comma")
         super().__init__(
             f"Column {column!r} is read with a decimal {own}, and {counted(len(values), 'distinct value')} can only be "
-            f"read with a decimal {other}; see the exception's .values, and write all numbers in one way."
+            f"read with a decimal {other}",
+            "write all numbers in one way",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
-class LostDigitsError(InputError):
+class LostDigitsError(UnplacedValuesError):
     """Numbers with more digits than can be reckoned with. The cells are on ``values``."""
 
-    def __init__(self, values: Sequence[object], column: str) -> None:
+    def __init__(self, values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> None:
         verb = "has" if len(values) == 1 else "have"
         super().__init__(
             f"{counted(len(values), 'distinct number')} of column {column!r} {verb} more digits than the 15 to 17 that "
-            "numbers are computed with, and different numbers would become equal or be at a wrong distance; subtract a "
-            "constant or round them, or declare the column nominal."
+            "numbers are computed with, and different numbers would become equal or be at a wrong distance",
+            "subtract a constant or round them, or declare the column nominal",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
 class TooWideRangeError(InputError):
@@ -675,16 +765,19 @@ class NoVarianceError(InputError):
         )
 
 
-class NotInOrderError(InputError):
+class NotInOrderError(UnplacedValuesError):
     """Cells of an ordinal column that its order does not list. The cells are on ``values``."""
 
-    def __init__(self, values: Sequence[object], column: str) -> None:
+    def __init__(self, values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> None:
         verb = "is" if len(values) == 1 else "are"
         super().__init__(
-            f"{counted(len(values), 'distinct value')} of column {column!r} {verb} not in its order; "
-            "see the exception's .values, and complete the order."
+            f"{counted(len(values), 'distinct value')} of column {column!r} {verb} not in its order",
+            "complete the order",
+            values,
+            column,
+            cells,
+            row,
         )
-        self.values = tuple(values)
 
 
 class MissingColumnError(InputError):
@@ -721,7 +814,7 @@ class ParameterError(InputError):
     """A parameter out of its range."""
 
     def __init__(self, name: str, must: str, got: object) -> None:
-        super().__init__(f"{name} must be {must}; got {got!r}.")
+        super().__init__(f"{name} must be {must}; got {quoted(got)}.")
 
 
 class SmallStrataError(InputError):
@@ -981,11 +1074,17 @@ class ReplacedEncodingWarning(AnontoWarning):
 
 
 class LostLabelsWarning(AnontoWarning):
-    """Labels that the output's format cannot hold."""
+    """Labels that the output does not hold: its format cannot, or is another than that of the input."""
 
     def __init__(self, name: str, format_name: str, n_columns: int) -> None:
         lost = f"the labels and missing codes of {counted(n_columns, 'column')} are not in it"
-        super().__init__(f"{name!r} was written as {format_name}, which has no value labels: {lost}.")
+        has_labels = format_name in {"SPSS", "Stata"}
+        why = (
+            f"and labels are kept from {format_name} to {format_name} only"
+            if has_labels
+            else "which has no value labels"
+        )
+        super().__init__(f"{name!r} was written as {format_name}, {why}: {lost}.")
 
 
 class ChangedTypesWarning(AnontoWarning):
@@ -1486,6 +1585,13 @@ class NotASettingError(InputError):
 
     def __init__(self, place: int) -> None:
         super().__init__(f"--set number {place} is not of the form column=value; write for example --set age=40.")
+
+
+class NotTextSettingError(InputError):
+    """A word with bytes that are not text."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"--set number {place} has a byte that is not text; write column and value in UTF-8.")
 
 
 class OpenHostWarning(AnontoWarning):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.errors import (
     EncodingError,
+    NotAPlanError,
     NothingMaskedWarning,
     ParameterError,
     PlanError,
@@ -18,6 +19,7 @@ from anonto.errors import (
     TomlError,
     UnknownKeyError,
     UnreviewedColumnsWarning,
+    is_unicode,
 )
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of, parameters_of
@@ -32,6 +34,13 @@ if TYPE_CHECKING:
 
 PLAN_KEYS = ("columns", "steps", "table")
 TABLE_KEYS = ("delimiter", "encoding", "sheet")
+LARGEST_FILE = 16 << 20
+"""Bytes of a plan file."""
+DEEPEST = 6
+"""Tables and lists inside each other: the plan, its columns, a column, a list of its texts, and some room."""
+LONGEST_TEXT = 10_000
+LONGEST_LIST = 1_000_000
+LARGEST_NUMBER = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,7 @@ class Plan:
         for key in given:
             if key not in PLAN_KEYS:
                 raise UnknownKeyError(str(key), "The plan", PLAN_KEYS)
+            _require_shape(given[key], key)
         columns = _mapping(given.get("columns", {}), "columns")
         described = {str(name): ColumnDescription.from_mapping(str(name), one) for name, one in columns.items()}
         steps = given.get("steps", ())
@@ -100,7 +110,9 @@ class Plan:
             raise TomlError(str(path), "it is a folder")
         file = Path(path)
         with opened(file) as stream:
-            content = stream.read()
+            content = stream.read(LARGEST_FILE + 1)
+        if len(content) > LARGEST_FILE:
+            raise NotAPlanError(file.name, f"it is larger than {LARGEST_FILE >> 20} MB")
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -109,6 +121,10 @@ class Plan:
             given = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise TomlError(file.name, str(error)) from None
+        except RecursionError:
+            raise NotAPlanError(file.name, "its lists or tables are too many inside each other") from None
+        except ValueError:  # Python reads no number of more than some thousand digits
+            raise NotAPlanError(file.name, "it has a number of too many digits") from None
         return cls.from_dict(given, folder=file.parent)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -253,6 +269,27 @@ def _mapping(given: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise ParameterError(what, "a table of keys", "something else")
     return given
+
+
+def _require_shape(value: Any, where: str, depth: int = 1) -> None:
+    """Refuse values that are deeper, longer or larger than any plan needs, before anything is done with them."""
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise ParameterError(where, f"a text of at most {LONGEST_TEXT:,} characters", value)
+        if not is_unicode(value):
+            raise ParameterError(where, "a text without halves of characters (lone surrogates)", value)
+    elif isinstance(value, int):
+        if abs(value) > LARGEST_NUMBER:
+            raise ParameterError(where, f"a number of at most {LARGEST_NUMBER:,}", value)
+    elif isinstance(value, Mapping | list | tuple):
+        if depth > DEEPEST:
+            raise ParameterError(where, f"at most {DEEPEST} tables and lists inside each other", "more")
+        if len(value) > LONGEST_LIST:
+            raise ParameterError(where, f"a list of at most {LONGEST_LIST:,}", f"{len(value):,}")
+        for key, one in value.items() if isinstance(value, Mapping) else enumerate(value, start=1):
+            _require_shape(key, f"A name in {where}", depth)
+            inside = f"{key!r} of {where}" if isinstance(value, Mapping) else where
+            _require_shape(one, inside, depth + 1)
 
 
 def _table(given: Any) -> dict[str, str]:

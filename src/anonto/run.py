@@ -481,10 +481,11 @@ def _masked(
     open_once: Opener,
 ) -> _Done:
     step = plan.steps[number]
-    prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in step.columns]
+    places = range(len(columns[step.columns[0]])) if rows is None else rows
+    prepared = [prepare(name, columns[name], plan.description(name), open_once, places) for name in step.columns]
     for one in prepared:
         require_range(one)
-    beside = [prepare(name, columns[name], plan.description(name), open_once) for name in step.also_needs]
+    beside = [prepare(name, columns[name], plan.description(name), open_once, places) for name in step.also_needs]
     method = step.method
     if method.together:
         if method.by_row:

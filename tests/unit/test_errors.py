@@ -68,3 +68,41 @@ def test_an_overlong_cycle_says_how_much_is_left_out() -> None:
 
 def test_a_cycle_of_twelve_is_shown_in_full() -> None:
     assert "n10 → n11 → n0;" in str(errors.CycleError("x", [[f"n{i}" for i in range(12)]], 12))
+
+
+SENTENCES = {"PlanError", "WorkRefusedError", "UnplacedValuesError"}
+"""Classes that are given their sentence, or parts of it, and not what it quotes; and those without a sentence."""
+QUOTING = [
+    kind for kind in CLASSES if kind.__name__ not in SENTENCES and kind.__init__ is not errors.AnontoError.__init__
+]
+
+
+@pytest.mark.parametrize("kind", QUOTING, ids=lambda kind: kind.__name__)
+def test_no_message_quotes_more_than_a_line_of_anything(kind: type[Exception]) -> None:
+    message = str(made(kind, "q" * 100_000))
+    assert "q" * (errors.QUOTED + 1) not in message
+    assert len(message) < 1_000
+
+
+def test_both_ends_of_what_is_too_long_are_quoted_and_the_rest_of_the_sentence_stays() -> None:
+    path = f"/first/{'x' * 200}/last.csv"
+    message = str(errors.MissingFileError(path))
+    assert message.startswith("There is no file or folder '/first/x")
+    assert message.endswith("x/last.csv'; check the path.")
+    assert len(message) < 140
+    short = "The exception's .values say it's 'a' and \"b's\", " + "and so on " * 20 + "of 'c'."
+    assert str(errors.AnontoError(short)) == short
+
+
+HUGE = {
+    "a number": 10**5_000,
+    "a negative number": -(10**5_000),
+    "a deep list": [[[[["x"]]]]] * 500,
+    "a deep table": {"a": {"b": {"c": {"d": 1}}}},
+    "a text": "q" * 500,
+}
+
+
+@pytest.mark.parametrize("what", HUGE)
+def test_any_value_of_a_parameter_is_told_in_short(what: str) -> None:
+    assert len(str(errors.ParameterError("k", "a number", HUGE[what]))) < 150

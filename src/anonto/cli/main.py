@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import warnings
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -90,6 +91,8 @@ def run(arguments: list[str]) -> int:
     """Run the command line; every failure ends in one sentence on standard error."""
     from anonto.errors import AnontoWarning, InputError
 
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no text
     try:
         with warnings.catch_warnings():
             warnings.showwarning = say_warning

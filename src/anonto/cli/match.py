@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,18 @@ def match(
     table: Annotated[str, typer.Argument(help="A CSV (also .gz) or Parquet file.")],
     *,
     column: Annotated[str, typer.Option("--column", "-c", help="The column to match.")],
-    ontology: Annotated[str, typer.Option("--ontology", "-o", help="A file, an RF2 folder, or a listed name.")],
+    ontology: Annotated[
+        str | None, typer.Option("--ontology", "-o", help="A file, an RF2 folder, or a listed name.")
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan",
+            "-p",
+            help="Instead of an ontology: a plan that says what the column is; numbers that cannot be read and values "
+            "that its order does not list are told, too.",
+        ),
+    ] = None,
     format_name: FormatOption = None,
     na: Annotated[
         list[str] | None,
@@ -45,15 +57,24 @@ def match(
     force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Match the values of a column to the concepts of an ontology.
+    """Match the values of a column to the concepts of an ontology, or to what a plan says of the column.
 
     Example: `anonto match discharges.csv --column diag_1 --ontology icd9cm.csv --na '?'`
     """
-    from anonto.errors import AllMissingError
+    from anonto.errors import AllMissingError, ParameterError, PlanError, is_unicode
     from anonto.ontology.catalogue import open_ontology
     from anonto.table.files import read_text_column
     from anonto.table.match import match as match_values
 
+    if plan is not None:
+        if ontology or format_name or na or fuzzy or output:
+            raise PlanError("A plan says itself what its columns are", "give --plan with --values and --json alone")
+        _match_plan(table, column, plan, values=values, as_json=as_json)
+        return
+    if ontology is None:
+        raise ParameterError("--ontology", "given, or --plan instead of it", None)
+    if not all(map(is_unicode, na or ())):
+        raise ParameterError("--na", "a text in UTF-8", "bytes that are not text")
     texts = read_text_column(table, column, tuple(na or ()))
     matches = match_values(texts, open_ontology(ontology, format=format_name), fuzzy=fuzzy)
     if not matches.column.values:
@@ -68,6 +89,42 @@ def match(
         _show_values(matches)
     elif matches.unmatched and output is None:
         typer.echo("See them with --values, or write all to a file with --output.")
+
+
+def _match_plan(table: str, column: str, plan: Path, *, values: bool, as_json: bool) -> None:
+    """Tell what of a column does not fit the plan."""
+    from anonto.errors import counted
+    from anonto.plan import plan_of
+    from anonto.table.misfits import misfits
+    from anonto.table.prepare import opener
+    from anonto.table.reading import read_table
+
+    chosen = plan_of(plan)
+    description = chosen.description(column)
+    cells = read_table(table, **chosen.table).column(column)
+    encoded, found = misfits(column, cells, description, opener(chosen.folder))
+    n_cells, n_missing = len(encoded) - encoded.n_missing, encoded.n_missing
+    unfit = {"distinct": len(found), "cells": sum(one.cells for one in found)}
+    if as_json:
+        listing = {"values": [asdict(one) for one in found]} if values else {}
+        counts = {"cells": n_cells, "missing": n_missing, "distinct": len(encoded.values)}
+        show_json({"column": column, "kind": description.kind, **counts, "unfit": unfit, **listing})
+        return
+    show_facts(
+        f"Column {column!r}, {description.kind} by the plan",
+        [
+            ("cells", f"{n_cells:,} with a value, {n_missing:,} missing"),
+            ("distinct values", f"{len(encoded.values):,}"),
+            ("do not fit", f"{counted(unfit['distinct'], 'distinct value')}, {counted(unfit['cells'], 'cell')}"),
+        ],
+    )
+    if found and not values:
+        typer.echo("See them, and the rows they stand in, with --values.")
+    elif found:
+        shown = [[one.value, f"{one.cells:,}", f"{one.row:,}"] for one in found[:VALUES_SHOWN]]
+        show_table(["does not fit", "cells", "first row below the header"], shown)
+        if len(found) > VALUES_SHOWN:
+            typer.echo(f"… and {len(found) - VALUES_SHOWN:,} more; see all with --json.")
 
 
 def _show(matches: Matches, column: str) -> None:

@@ -61,13 +61,15 @@ def _inputs(files: list[Path], cells: list[str]) -> tuple[Any, Path]:
 
 
 def _cells(words: list[str]) -> dict[str, str | None]:
-    from anonto.errors import NotASettingError
+    from anonto.errors import NotASettingError, NotTextSettingError, is_unicode
 
     cells: dict[str, str | None] = {}
     for place, word in enumerate(words, start=1):
         name, sign, value = word.partition("=")
         if not sign or not name:
             raise NotASettingError(place)
+        if not is_unicode(word):
+            raise NotTextSettingError(place)
         cells[name] = value or None
     return cells
 

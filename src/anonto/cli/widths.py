@@ -115,10 +115,11 @@ def _records(table: Table, plan: Plan, names: tuple[str, ...]) -> Records:
         columns[name] = encode_described(name, table.column(name), description)
         dropped = records_to_drop(columns[name], description, open_once)
         drops += [] if dropped is None else [dropped]
+    rows = np.arange(len(columns[names[0]]))
     if drops:
         stays = ~np.logical_or.reduce(drops)
-        columns = {name: columns[name].kept(stays) for name in names}
-    prepared = [prepare(name, columns[name], plan.description(name), open_once) for name in names]
+        columns, rows = {name: columns[name].kept(stays) for name in names}, np.flatnonzero(stays)
+    prepared = [prepare(name, columns[name], plan.description(name), open_once, rows) for name in names]
     return distinct_records(names, [one.attribute for one in prepared], [one.column.codes for one in prepared])[0]
 
 

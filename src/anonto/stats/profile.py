@@ -21,6 +21,7 @@ from anonto.stats.contingency import joint_shares, shares_of_counts
 from anonto.stats.dependence import Spread, TwoColumns
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.table.columns import Column
+from anonto.table.counted import CountedColumn
 from anonto.table.facts import open_table
 from anonto.table.prepare import encode_described, opener, prepare
 
@@ -154,10 +155,11 @@ def _prepared(name: str, column: Column, description: ColumnDescription, open_on
     """The column in its space, with the values that have a place there; None when there are none."""
     if description.role == "identifier":
         return None
+    rows = None if isinstance(column, CountedColumn) else range(len(column))
     policies = ("nearest-ancestor", "keep") if description.unmatched == "nearest-ancestor" else ("keep",)
     for policy in policies:
         try:
-            return prepare(name, column, replace(description, unmatched=policy), open_once)
+            return prepare(name, column, replace(description, unmatched=policy), open_once, rows)
         except UnmatchedValuesError:
             continue
         except AllMissingError:

@@ -123,7 +123,9 @@ def _prepared(table: Any, plan: Any) -> list[PreparedColumn]:
     for dropped in drops:
         if dropped is not None:
             encoded = {name: column.blanked(dropped) for name, column in encoded.items()}
-    return [prepare(name, encoded[name], one, open_once) for name, one in descriptions.items()]
+    return [
+        prepare(name, encoded[name], one, open_once, range(len(encoded[name]))) for name, one in descriptions.items()
+    ]
 
 
 def _described_columns(plan: Any) -> Mapping[str, Any]:

@@ -98,7 +98,8 @@ class ColumnDescription:
         if self.measure not in MEASURES:
             raise UnknownMeasureError(self.measure, MEASURES)
         for key in ("order", "na"):
-            if isinstance(getattr(self, key), str) or not all(isinstance(text, str) for text in getattr(self, key)):
+            texts = getattr(self, key)
+            if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
                 raise ParameterError(f"{key} of {where}", "a list of texts", "something else")
         if self.kind == "ordinal" and (not self.order or len(set(self.order)) != len(self.order)):
             raise ParameterError(f"order of {where}", "a list of different texts, lowest first", list(self.order))

@@ -29,7 +29,7 @@ from anonto.table.records import counted
 from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from anonto.table.notation import Notation
 
     Opener = Callable[[str | Taxonomy], Taxonomy]
+    Rows = Sequence[int] | NDArray[np.int64] | None
+    """The place of each cell in the table that a person has, from 0; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,18 +109,32 @@ def values_to_drop(column: Column, description: ColumnDescription, open_once: Op
     return dropped
 
 
-def prepare(name: str, column: Column, description: ColumnDescription, open_once: Opener) -> PreparedColumn:
-    """Place the values of an encoded column in its kind's space."""
+def prepare(
+    name: str,
+    column: Column,
+    description: ColumnDescription,
+    open_once: Opener,
+    rows: Rows = None,
+) -> PreparedColumn:
+    """Place the values of an encoded column in its kind's space.
+
+    Args:
+        name: Of the column, for messages.
+        column: Its values, and cell by cell their codes.
+        description: What the plan says of it.
+        open_once: Opens ontologies.
+        rows: The place of each cell in the table that a person has, from 0; None where it is not known.
+    """
     n_missing = column.n_missing
     if not len(column):
         return PreparedColumn(name, description, column, TextAttribute(column.counts), 0, 0)
     if not column.values:
         raise AllMissingError(len(column), name)
     if description.kind == "numeric":
-        numbers, notation = _numeric(name, column, description)
+        numbers, notation = _numeric(name, column, description, rows)
         return PreparedColumn(name, description, column, numbers, n_missing, 0, notation)
     if description.kind == "ordinal":
-        return PreparedColumn(name, description, column, _ordinal(name, column, description), n_missing, 0)
+        return PreparedColumn(name, description, column, _ordinal(name, column, description, rows), n_missing, 0)
     if not description.ontologies:
         return PreparedColumn(name, description, column, TextAttribute(column.counts), n_missing, 0)
     placed = _placed(column, description, open_once)
@@ -198,22 +214,32 @@ def _nominal(
     return parts[0] if len(parts) == 1 else MeanAttribute(parts)
 
 
-def _ordinal(name: str, column: Column, description: ColumnDescription) -> NumericAttribute:
+def _ordinal(name: str, column: Column, description: ColumnDescription, rows: Rows) -> NumericAttribute:
     rank = {text: float(place) for place, text in enumerate(description.order)}
     unknown = [value for value in column.values if value not in rank]
     if unknown:
-        raise NotInOrderError(unknown, name)
+        raise NotInOrderError(unknown, name, *_where(column, unknown, rows))
     return NumericAttribute(np.array([rank[value] for value in column.values]), column.counts)
 
 
-def _numeric(name: str, column: Column, description: ColumnDescription) -> tuple[NumericAttribute, Notation]:
+def _numeric(
+    name: str, column: Column, description: ColumnDescription, rows: Rows
+) -> tuple[NumericAttribute, Notation]:
     read = read_numbers(column.values, description.decimal)
     wrong = [value for value, finite in zip(column.values, np.isfinite(read.numbers), strict=True) if not finite]
     if wrong and len(wrong) == read.n_other:
-        raise MixedNotationError(wrong, read.notation.decimal, name)
+        raise MixedNotationError(wrong, read.notation.decimal, name, *_where(column, wrong, rows))
     if wrong:
-        raise NotNumericError(wrong, name)
+        raise NotNumericError(wrong, name, *_where(column, wrong, rows))
     lost = lost_texts(column.values, read)
     if lost:
-        raise LostDigitsError(lost, name)
+        raise LostDigitsError(lost, name, *_where(column, lost, rows))
     return NumericAttribute(read.numbers, column.counts), read.notation
+
+
+def _where(column: Column, values: Collection[str], rows: Rows) -> tuple[int, int | None]:
+    """How many cells have one of some values, and the first row of the table that does, from 1."""
+    chosen = set(values)
+    is_chosen = np.array([*(value in chosen for value in column.values), False])
+    cells = int(column.counts[is_chosen[:-1]].sum())
+    return cells, None if rows is None else int(rows[int(np.argmax(is_chosen[column.codes]))]) + 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anonto.errors import MissingCellsError, NotOneRecordError, UnmatchedValuesError
+from anonto.errors import MissingCellsError, NotOneRecordError, NotUnicodeError, UnmatchedValuesError, is_unicode
 from anonto.table.attributes import NumericAttribute
 from anonto.table.comparison import compared_column
 from anonto.table.door import Door
@@ -36,6 +36,9 @@ def own_record(record: Any, plan: Plan) -> Door:
             if isinstance(cell, list | tuple | dict | set):
                 raise NotOneRecordError(None)
         texts = {str(name): None if cell is None else str(cell) for name, cell in record.items()}
+        n_broken = sum(not (is_unicode(name) and is_unicode(text or "")) for name, text in texts.items())
+        if n_broken:
+            raise NotUnicodeError(n_broken)
         return Door(pl.DataFrame(texts, schema=dict.fromkeys(texts, pl.String)))
     door = opened(record, plan)
     if len(door) != 1:

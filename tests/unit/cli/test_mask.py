@@ -276,3 +276,14 @@ def test_a_table_with_a_header_alone_is_told_and_nothing_is_called_proved(
     shown = capsys.readouterr()
     assert "Warning: The table has no record: " in shown.err
     assert "not proved, because no record is released" in " ".join(shown.out.split())
+
+
+def test_a_file_whose_name_is_no_text_is_masked_and_told(folder: Path) -> None:
+    where = folder / os.fsdecode(b"caf\xe9")
+    where.mkdir()
+    for name in ("table.csv", "codes.csv", "plan.toml"):
+        (folder / name).rename(where / name)
+    done = subprocess.run([sys.executable, "-m", "anonto", *words(where)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"caf\\udce9/out.csv" in done.stdout
+    assert (where / "out.csv").exists()

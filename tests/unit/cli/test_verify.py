@@ -98,3 +98,16 @@ def test_bad_input_ends_in_one_sentence_that_shows_no_cell(
     assert said.err.count("\n") == 1
     assert said.out == ""
     assert "secret" not in said.err
+
+
+@pytest.mark.parametrize("word", ["age=\udcff", "\udcff=1", "illness=\ud800x"])
+def test_bytes_that_are_no_text_are_refused_in_one_sentence(
+    folder: Path, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["verify", str(folder / "me.csv"), str(folder / "masked.csv"), "--plan", str(folder / "plan.toml")]
+    assert run([*given, "--set", "stay=1", "--set", word]) == 2
+    assert capsys.readouterr().err == (
+        "Error: --set number 2 has a byte that is not text; write column and value in UTF-8.\n"
+    )
+    with pytest.raises(anonto.errors.NotUnicodeError, match="1 cell"):
+        anonto.verify(dict([word.split("=")]), folder / "masked.csv", folder / "plan.toml")

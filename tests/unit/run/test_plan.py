@@ -131,3 +131,49 @@ def test_any_name_and_text_survives_toml(columns: dict[str, list[str]]) -> None:
     plan = {"columns": {name: {"kind": "nominal", "na": texts} for name, texts in columns.items()}, "steps": []}
     read = tomllib.loads(to_toml(plan, {}))
     assert read.get("columns", {}) == plan["columns"]
+
+
+LONG = "q" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("x = " + "[" * 3_000 + "]" * 3_000, "is no plan: its lists or tables are too many inside each other"),
+        ("k = " + "9" * 5_000, "is no plan: it has a number of too many digits"),
+        (f"[columns.{LONG}]\n[columns.{LONG}]", "is not valid TOML: Cannot declare"),
+        (f"{LONG} = 1", "The plan has no key 'qqq"),
+        (f'[columns.a]\n{LONG} = "x"', "A name in 'a' of columns must be a text of at most 10,000 characters"),
+        (f'[columns.a]\nmeasure = "{LONG}"', "'measure' of 'a' of columns must be a text of at most 10,000"),
+        (f'[columns.a]\nkind = "{LONG[:9_000]}"', "kind of column 'a' must be one of nominal, ordinal, numeric"),
+        ("[columns.a]\norder = 5", "order of column 'a' must be a list of texts"),
+        ("[columns.a]\nna = {x = 1}", "na of column 'a' must be a list of texts"),
+        ("[columns.a]\nna = 1979-05-27", "na of column 'a' must be a list of texts"),
+        ("[columns.a]\nmeasure = [1]", "There is no measure (1,)"),
+        ("[columns]\na = 07:32:00", "The description of column 'a' must be a table of keys"),
+        ("[columns.a]\nkind = [[[[[[[1]]]]]]]", "must be at most 6 tables and lists inside each other"),
+        ('[[steps]]\nmethod = {x = 1}\ncolumns = ["a"]', "There is no method {'x': 1}"),
+        (f'[[steps]]\nmethod = "rank-swap"\ncolumns = ["a"]\nk = {10**30}', "'k' of steps must be a number of at most"),
+        (f'[[steps]]\nmethod = "rank-swap"\ncolumns = [{"1," * 5_000}]', "columns of step 1 must be a list of column"),
+    ],
+)
+def test_values_of_every_wrong_type_depth_and_length_are_refused_in_a_short_sentence(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(InputError) as caught:
+        Plan.from_toml(tmp_path / "plan.toml")
+    assert says in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_plan_in_python_with_half_a_character_is_refused() -> None:
+    for plan in ({"columns": {"a\ud800": {}}}, {"columns": {"a": {"na": ["\ud800"]}}}):
+        with pytest.raises(ParameterError, match="without halves of characters"):
+            Plan.from_dict(plan)
+
+
+def test_a_file_larger_than_any_plan_is_refused_before_it_is_parsed(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_bytes(b"#" * (17 << 20))
+    with pytest.raises(InputError, match="larger than 16 MB"):
+        Plan.from_toml(tmp_path / "plan.toml")

@@ -249,3 +249,12 @@ def test_without_the_package_the_extra_is_named(tmp_path, monkeypatch):
     (tmp_path / "t.sav").write_bytes(b"$FL2")
     with pytest.raises(MissingPackageError, match=r"anonto\[stat\]"):
         read_table(tmp_path / "t.sav")
+
+
+def test_no_message_denies_that_stata_and_spss_have_labels(spss, tmp_path):
+    with pytest.warns(LostLabelsWarning) as said:
+        write_table(read_table(spss), tmp_path / "t.dta")
+    assert str(said[0].message) == (
+        "'t.dta' was written as Stata, and labels are kept from Stata to Stata only: the labels and missing codes of "
+        "3 columns are not in it."
+    )
