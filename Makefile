@@ -2,13 +2,14 @@
 #   make demo    mask a made-up table, with a report     make lint    ruff, mypy, import-linter
 #   make test    every check and every test              make docs    the documentation, into site/
 #   make bench   the benchmarks                          make clean   remove what the targets made
+#   make kill    1,000 kills and stops at random moments, or as many as $ANONTO_KILLS says
 #   make reproduce   the experiments of the papers, on the files of $ANONTO_DATA if it is set
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
 
-.PHONY: demo test lint format docs bench reproduce clean system
+.PHONY: demo test lint format docs bench kill reproduce clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.icd $(VENV)/.warm
@@ -44,6 +45,10 @@ docs: $(VENV)/.docs
 
 bench: $(VENV)/.bench .venv-peers/.made
 	$(BIN)/python -m benchmarks --page benchmarks/results.md
+
+# A kill takes about two seconds. Each is told by its number: see tests/fuzz/test_kills.py.
+kill: $(VENV)/.compiled
+	ANONTO_KILLS=$(or $(ANONTO_KILLS),1000) $(BIN)/pytest tests/fuzz/test_kills.py -q
 
 # What users would pick instead pins versions that ours cannot have, so it lives apart; energy is R's, from Debian.
 .venv-peers/.made:

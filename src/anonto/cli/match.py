@@ -51,9 +51,11 @@ def match(
     """
     from anonto.errors import AllMissingError
     from anonto.ontology.catalogue import open_ontology
+    from anonto.table.beside import require_free
     from anonto.table.files import read_text_column
     from anonto.table.match import match as match_values
 
+    require_free([Path(table)], [] if output is None else [output], force=force)
     texts = read_text_column(table, column, tuple(na or ()))
     matches = match_values(texts, open_ontology(ontology, format=format_name), fuzzy=fuzzy)
     if not matches.column.values:
