@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
+from threading import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,9 +38,10 @@ class _Listener:
     """What this process was told."""
 
     def __init__(self) -> None:
-        self.is_listening = False
+        self.thread: int | None = None
+        """The one that hears, which is the main thread; None in a program that does not listen."""
         self.heard: int | None = None
-        self.n_held = 0
+        self._n_held = 0
         self._heard_at = 0.0
         self._raised_at = -SECONDS_TO_UNWIND
 
@@ -54,15 +56,15 @@ class _Listener:
         raise KeyboardInterrupt
 
     def _must_wait(self, now: float, frame: FrameType | None) -> bool:
-        if self.n_held or now - self._raised_at < SECONDS_TO_UNWIND:
+        if self._n_held or now - self._raised_at < SECONDS_TO_UNWIND:
             return True
         return now - self._heard_at < SECONDS_TO_LOAD and _is_loading(frame)
 
     def __enter__(self) -> None:
-        self.n_held += 1
+        self._n_held += get_ident() == self.thread
 
     def __exit__(self, *_: object) -> None:
-        self.n_held -= 1
+        self._n_held -= get_ident() == self.thread
 
 
 held = _Listener()
@@ -71,9 +73,9 @@ held = _Listener()
 
 def listen() -> None:
     """From now on a stop ends in a KeyboardInterrupt; what this process was started to ignore, it ignores."""
-    if held.is_listening:
+    if held.thread is not None:
         return
-    held.is_listening = True
+    held.thread = get_ident()
     for number in SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, held.hear)
@@ -84,7 +86,7 @@ def listen() -> None:
 
 def ignore() -> None:
     """From now on nothing stops this process, as it is about to end."""
-    if not held.is_listening:
+    if held.thread is None:
         return
     if CAN_WAIT:
         signal.setitimer(signal.ITIMER_REAL, 0)
