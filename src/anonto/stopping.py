@@ -2,8 +2,9 @@
 
 The command line listens from its first lines on. What it hears is raised as a KeyboardInterrupt in the main thread, so
 that everything is cleared away on the way out; but not where that would break something in two. A library that is
-stopped while it is loaded may end the process in its own way, and files that belong together are moved together. There
-the stop waits for a moment. In a program that does not listen nothing here has an effect.
+stopped while it is loaded, or polars where it calls Python, may end the process in its own way, and files that belong
+together are moved together. There the stop waits for a moment. In a program that does not listen nothing here has an
+effect.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ CAN_WAIT = hasattr(signal, "setitimer")
 SECONDS_TO_LOOK_AGAIN = 0.02
 SECONDS_TO_UNWIND = 1.0
 """So long a second stop does not disturb the clearing away after the first."""
-SECONDS_TO_LOAD = 10.0
-"""So long a stop waits for what is being loaded."""
+SECONDS_IN_LIBRARIES = 10.0
+"""So long a stop waits for a library that would not outlive it."""
 _LOADER = "<frozen importlib._bootstrap>"
+_FRAGILE = "polars"
+"""Its compiled part takes an exception of Python code that it calls for a fault of its own."""
 
 
 class _Listener:
@@ -58,7 +61,7 @@ class _Listener:
     def _must_wait(self, now: float, frame: FrameType | None) -> bool:
         if self._n_held or now - self._raised_at < SECONDS_TO_UNWIND:
             return True
-        return now - self._heard_at < SECONDS_TO_LOAD and _is_loading(frame)
+        return now - self._heard_at < SECONDS_IN_LIBRARIES and _is_in_library(frame)
 
     def __enter__(self) -> None:
         self._n_held += get_ident() == self.thread
@@ -143,9 +146,11 @@ def _raise_again(fault: sys.UnraisableHookArgs) -> None:
         look_again()
 
 
-def _is_loading(frame: FrameType | None) -> bool:
+def _is_in_library(frame: FrameType | None) -> bool:
+    """Whether something is being loaded, or polars is at work further out."""
     while frame is not None:
-        if frame.f_code.co_filename == _LOADER:
+        module = str(frame.f_globals.get("__name__"))
+        if frame.f_code.co_filename == _LOADER or module.partition(".")[0] == _FRAGILE:
             return True
         frame = frame.f_back
     return False

@@ -66,6 +66,15 @@ SWALLOWED = """
     one = Told()
     del one
 """
+CALLED_BY_POLARS = """
+    import polars as pl
+    class Told(list):
+        def __iter__(self):
+            told(signal.SIGTERM)
+            print("whole")
+            return super().__iter__()
+    pl.DataFrame({"a": [1]}).with_columns(pl.col("a").map_elements(lambda _: sum(Told([1, 2])), pl.Int64))
+"""
 TWICE = """
     try:
         told(signal.SIGTERM)
@@ -113,16 +122,21 @@ def test_a_stop_while_a_library_is_loaded_is_one_sentence(folder: Path, name: st
 
 @pytest.mark.parametrize(
     ("body", "said"),
-    [(HELD, "whole\nstopped 130\n"), (SWALLOWED, "stopped 130\n"), (TWICE, "cleared\nstopped 143\n")],
-    ids=["held", "swallowed", "twice"],
+    [
+        (HELD, "whole\nstopped 130\n"),
+        (SWALLOWED, "stopped 130\n"),
+        (TWICE, "cleared\nstopped 143\n"),
+        (CALLED_BY_POLARS, "whole\nstopped 143\n"),
+    ],
+    ids=["held", "swallowed", "twice", "polars"],
 )
 def test_a_stop_breaks_nothing_in_two_and_is_not_lost(body: str, said: str) -> None:
-    done = python(LISTENS.format(body=body.strip()))
+    done = python(LISTENS.replace("{body}", body.strip()))
     assert (done.stdout, done.stderr) == (said, "")
 
 
 def test_a_signal_that_a_process_was_started_to_ignore_is_ignored() -> None:
-    code = LISTENS.format(body="told(signal.SIGHUP); print('goes on'); told()")
+    code = LISTENS.replace("{body}", "told(signal.SIGHUP); print('goes on'); told()")
     command = f"trap '' HUP; exec {sys.executable} -c \"$CODE\""
     done = subprocess.run(
         ["sh", "-c", command], env={**os.environ, "CODE": code}, capture_output=True, text=True, check=False
