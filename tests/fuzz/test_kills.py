@@ -67,7 +67,7 @@ class Case:
     @property
     def waits_for_work(self) -> bool:
         """Whether the moment is counted from the first file that is written, which most of a run is before."""
-        return self.number // 3 % 2 == 1
+        return self.number // 3 % 3 == 1
 
     @property
     def moment(self) -> float:
@@ -80,12 +80,11 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Whole:
-    """A run that nobody disturbs."""
+class Times:
+    """The seconds that a run takes which nobody disturbs."""
 
-    outputs: dict[str, bytes]
-    seconds: float
-    seconds_of_work: float
+    whole: float
+    work: float
 
 
 @pytest.fixture
@@ -106,15 +105,15 @@ def test_a_kill_at_any_moment_leaves_nothing_half_written_and_nothing_that_the_n
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inputs = contents(folder)
-    wholes = {way: whole(folder, way) for way in WAYS}
+    outputs, times = {way: undisturbed(folder, way) for way in WAYS}, times_of_a_run(folder)
     faults, seen = [], Counter[str]()
     for case in map(Case, range(FIRST, FIRST + N_KILLS)):
         clear_outputs(folder)
-        code, said = killed(folder, case, wholes[case.way])
+        code, said = killed(folder, case, times)
         left = hidden(folder)
         found = [
             *faults_of_the_end(case, code, said),
-            *faults_of_the_files(folder, wholes[case.way].outputs),
+            *faults_of_the_files(folder, outputs[case.way]),
             *([f"a stop left {left}"] if left and case.signal != signal.SIGKILL else []),
             *faults_of_the_next(folder, case, bool(left), capsys),
         ]
@@ -129,28 +128,32 @@ def test_a_kill_at_any_moment_leaves_nothing_half_written_and_nothing_that_the_n
     assert not faults, "\n".join(faults)
 
 
-def whole(folder: Path, way: str) -> Whole:
+def undisturbed(folder: Path, way: str) -> dict[str, bytes]:
+    assert run([*WAYS[way], *OPTIONS]) == 0
+    outputs = {name: (folder / name).read_bytes() for name in OUTPUTS if (folder / name).exists()}
+    clear_outputs(folder)
+    return outputs
+
+
+def times_of_a_run(folder: Path) -> Times:
     start = time.monotonic()
-    process = started(folder, way)
+    process = started(folder, "in stretches")
     until_written(process, folder)
     work = time.monotonic()
     _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
-    end = time.monotonic()
-    outputs = {name: (folder / name).read_bytes() for name in OUTPUTS if (folder / name).exists()}
-    clear_outputs(folder)
-    return Whole(outputs, end - start, end - work)
+    return Times(time.monotonic() - start, time.monotonic() - work)
 
 
-def killed(folder: Path, case: Case, known: Whole) -> tuple[int, str]:
+def killed(folder: Path, case: Case, times: Times) -> tuple[int, str]:
     process = started(folder, case.way)
     if case.waits_for_work:
         until_written(process, folder)
     elif case.signal != signal.SIGKILL:
         until_it_listens(process)
-    time.sleep(case.moment * (known.seconds_of_work if case.waits_for_work else known.seconds))
+    time.sleep(case.moment * (times.work if case.waits_for_work else times.whole))
     process.send_signal(case.signal)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=300)
     return process.returncode, said
 
 
