@@ -3,6 +3,7 @@
 #   make test    every check and every test              make docs    the documentation, into site/
 #   make bench   the benchmarks                          make clean   remove what the targets made
 #   make fuzz    20,000 damaged files and plans, and the table of how they ended
+#   make kill    1,000 kills and stops at random moments, or as many as $ANONTO_KILLS says
 #   make reproduce   the experiments of the papers, on the files of $ANONTO_DATA if it is set
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 FUZZ ?= 60
 
-.PHONY: demo test fuzz lint format docs bench reproduce clean system
+.PHONY: demo test fuzz kill lint format docs bench reproduce clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.icd $(VENV)/.warm
@@ -50,6 +51,10 @@ docs: $(VENV)/.docs
 
 bench: $(VENV)/.bench .venv-peers/.made
 	$(BIN)/python -m benchmarks --page benchmarks/results.md
+
+# A kill takes about two seconds. Each is told by its number: see tests/fuzz/test_kills.py.
+kill: $(VENV)/.compiled
+	ANONTO_KILLS=$(or $(ANONTO_KILLS),1000) $(BIN)/pytest tests/fuzz/test_kills.py -q
 
 # What users would pick instead pins versions that ours cannot have, so it lives apart; energy is R's, from Debian.
 .venv-peers/.made:

@@ -5,10 +5,10 @@ The names below are loaded when they are first used, so that the command line's 
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # without loading typing, so that the command line listens for Ctrl-C as early as it can
 if TYPE_CHECKING:
+    from typing import Any
+
     from anonto import stats
     from anonto.assessment import Assessment, assess
     from anonto.errors import AnontoError, AnontoWarning, InputError
@@ -77,6 +77,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
     if name == "stats":
         return import_module("anonto.stats")
     if name not in _HOMES:

@@ -1,5 +1,6 @@
 """``python -m anonto``: the command line."""
 
-from anonto.cli.main import main
+from anonto.cli.start import main
 
-main()
+if __name__ == "__main__":
+    main()

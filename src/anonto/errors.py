@@ -58,6 +58,10 @@ class AnontoWarning(_Sentence, UserWarning):
     """Something the caller should know but that does not stop the work."""
 
 
+STOPPED = "Stopped; nothing was left half-written."
+"""What the command line says after Ctrl-C, and after the end that a scheduler asks for."""
+
+
 # ---------------------------------------------------------------------------------------------- wording helpers
 
 
@@ -1057,6 +1061,29 @@ class NegativeRadicandWarning(AnontoWarning):
             "values (possible on a taxonomy where concepts have several parents); the measure 'ancestor' always is."
         )
         self.radicand = radicand
+
+
+class LeftOverWarning(AnontoWarning):
+    """Working files of runs that were killed, which are gone now."""
+
+    def __init__(self, folder: str, n_folders: int, n_files: int) -> None:
+        parts = [
+            counted(n_folders, "working folder with rows of a table", "working folders with rows of tables"),
+            counted(n_files, "unfinished file"),
+        ]
+        found = " and ".join(part for part, n in zip(parts, (n_folders, n_files), strict=True) if n)
+        super().__init__(f"Removed from {folder!r} what runs that were killed had left there: {found}.")
+
+
+class LeftElsewhereWarning(AnontoWarning):
+    """Working folders of runs on other machines, of which nobody here knows whether they have ended."""
+
+    def __init__(self, folder: str, names: Sequence[str]) -> None:
+        super().__init__(
+            f"{counted(len(names), 'working folder')} in {folder!r} with rows of a table "
+            f"{'belongs to a run' if len(names) == 1 else 'belong to runs'} on another machine ({listed(names)}) and "
+            "may be left over; remove what no run there uses any more."
+        )
 
 
 class AssumedEncodingWarning(AnontoWarning):

@@ -15,7 +15,7 @@ from anonto.engine.memory import DEFAULT as DEFAULT_MEMORY
 from anonto.engine.memory import Room, memory_of
 from anonto.engine.released import ColumnTally, NumberColumn
 from anonto.engine.two_pass import require_range, with_settling
-from anonto.engine.workspace import clear_left_over, workspace
+from anonto.engine.workspace import workspace
 from anonto.errors import (
     GuessableSeedWarning,
     MissingColumnError,
@@ -209,7 +209,6 @@ def mask_file(
     if files is not None:
         require_outside(table, [target, *([] if report is None else [Path(report)])])
     if files is None and (limit is None or _fits(Path(table), chosen, limit)):
-        clear_left_over(Path(os.path.realpath(target)).parent)
         release = mask(table, chosen, seed=seed)
         return release.save(target, keep_order=keep_order, private=private, report=report, force=force)
     if output_format(target) not in {"csv", "parquet"}:

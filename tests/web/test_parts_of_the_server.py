@@ -19,7 +19,14 @@ import pytest
 
 import anonto
 from anonto.cli.serve import size_in_bytes
-from anonto.errors import NoRecordsWarning, SizeError, StoppedWorkError, UnreviewedColumnsWarning, WorkRefusedError
+from anonto.errors import (
+    LeftOverWarning,
+    NoRecordsWarning,
+    SizeError,
+    StoppedWorkError,
+    UnreviewedColumnsWarning,
+    WorkRefusedError,
+)
 from anonto.methods.registry import METHODS, method_of
 from anonto.risk.findings import NO_RECORDS
 from anonto.table.description import KINDS, MISSING_POLICIES, ROLES, UNMATCHED_POLICIES
@@ -101,7 +108,7 @@ def test_the_folder_of_a_server_that_runs_stays_and_that_of_a_dead_one_goes(tmp_
             server.kill()
             server.wait()
     assert folder.is_dir()
-    with working_folder(tmp_path):
+    with pytest.warns(LeftOverWarning), working_folder(tmp_path):
         assert not folder.exists()
 
 

@@ -94,11 +94,11 @@ def demo(
 
 def _make_ready(folder: Path, *, force: bool) -> None:
     """Make the folder, unless one of the files is there already."""
-    from anonto.errors import ExistingFileError, UnwritableFileError
+    from anonto.errors import UnwritableFileError
+    from anonto.table.beside import require_free
 
-    for name in (TABLE, PROCEDURES, PLAN, MASKED, PRIVATE, REPORT):
-        if not force and (folder / name).exists():
-            raise ExistingFileError(str(folder / name))
+    outputs = [folder / name for name in (TABLE, PROCEDURES, PLAN, MASKED, PRIVATE, REPORT)]
+    require_free([], outputs, force=force)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

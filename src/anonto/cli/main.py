@@ -1,12 +1,11 @@
 """The command ``anonto``: its subcommands, and the one place where errors become sentences and exit codes.
 
-Exit codes: 0 done, 2 the caller's mistake, 1 ours, 130 stopped by Ctrl-C.
+Exit codes: 0 done, 2 the caller's mistake, 1 ours, 130 stopped by Ctrl-C, 143 by the end that a scheduler asks for.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
 from io import TextIOWrapper
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from anonto import stopping
 from anonto.cli.assess import assess
 from anonto.cli.demo import demo
 from anonto.cli.init import init
@@ -24,13 +24,13 @@ from anonto.cli.profile import profile
 from anonto.cli.reproduce import reproduce
 from anonto.cli.serve import serve
 from anonto.cli.show import say_error, say_warning
+from anonto.cli.start import main
 from anonto.cli.sweep import sweep
 from anonto.cli.verify import verify
 from anonto.cli.warm_up import warm_up
 from anonto.cli.widths import widths
 
-STOPPED = 130
-"""The exit code with which typer answers Ctrl-C."""
+__all__ = ["app", "main", "run", "stopped"]
 
 Misuse: type[Any] = typer.BadParameter.__mro__[1]
 """Typer's error for words that it does not understand, which it does not export."""
@@ -78,18 +78,9 @@ def options(
     """Anonymise tables about people by what their values mean."""
 
 
-def main() -> None:
-    """Run the command line and leave with its exit code."""
-    sys.unraisablehook = _say_unless_interrupted
-    signal.signal(signal.SIGTERM, _stop)
-    code = run(sys.argv[1:])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.exit(code)
-
-
 def run(arguments: list[str]) -> int:
     """Run the command line; every failure ends in one sentence on standard error."""
-    from anonto.errors import AnontoWarning, InputError
+    from anonto.errors import AnontoWarning
 
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no text
@@ -105,34 +96,39 @@ def run(arguments: list[str]) -> int:
         else:
             error.show()  # the help
         return 2
-    except InputError as error:
-        say_error(error.on_the_command_line)
-        return 2
     except KeyboardInterrupt:
-        say_error("Stopped; nothing was left half-written.")
-        return STOPPED
+        return stopped()
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
     except Exception as error:
-        if _was_interrupted(error):
-            say_error("Stopped; nothing was left half-written.")
-            return STOPPED
-        if os.environ.get("ANONTO_DEBUG"):
-            raise
-        say_error(
-            f"anonto failed ({type(error).__name__}); this is our mistake: "
-            "set ANONTO_DEBUG=1 to see where, and report it."
-        )
-        return 1
-    if code == STOPPED:
-        say_error("Stopped; nothing was left half-written.")
-    return code
+        return _failed(error)
+    return stopped() if code == stopping.INTERRUPTED else code  # so typer answers Ctrl-C
 
 
-def _stop(number: int, frame: object) -> None:
-    """End as after Ctrl-C when a system or a scheduler asks for it."""
-    del number, frame
-    raise KeyboardInterrupt
+def stopped() -> int:
+    """Say that the work was stopped; the exit code."""
+    from anonto.errors import STOPPED
+
+    stopping.ignore()
+    say_error(STOPPED)
+    return stopping.exit_code()
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong, whose mistake it is by the exit code; after a stop all that fails follows from it."""
+    from anonto.errors import InputError
+
+    if stopping.was_heard() or _was_interrupted(error):
+        return stopped()
+    if isinstance(error, InputError):
+        say_error(error.on_the_command_line)
+        return 2
+    if os.environ.get("ANONTO_DEBUG"):
+        raise error
+    say_error(
+        f"anonto failed ({type(error).__name__}); this is our mistake: set ANONTO_DEBUG=1 to see where, and report it."
+    )
+    return 1
 
 
 def _what_is_misused(error: Any) -> str:
@@ -140,12 +136,6 @@ def _what_is_misused(error: Any) -> str:
     command = error.ctx.command_path if error.ctx is not None else "anonto"
     said = " ".join(error.format_message().split()).rstrip(".")
     return f"{said}; `{command} -h` lists what can be given."
-
-
-def _say_unless_interrupted(fault: sys.UnraisableHookArgs) -> None:
-    """Ctrl-C that comes while something is cleared away is no fault of its own."""
-    if not isinstance(fault.exc_value, KeyboardInterrupt):
-        sys.__unraisablehook__(fault)
 
 
 def _was_interrupted(error: BaseException) -> bool:

@@ -63,6 +63,7 @@ def match(
     """
     from anonto.errors import AllMissingError, ParameterError, PlanError, is_unicode
     from anonto.ontology.catalogue import open_ontology
+    from anonto.table.beside import require_free
     from anonto.table.files import read_text_column
     from anonto.table.match import match as match_values
 
@@ -75,6 +76,7 @@ def match(
         raise ParameterError("--ontology", "given, or --plan instead of it", None)
     if not all(map(is_unicode, na or ())):
         raise ParameterError("--na", "a text in UTF-8", "bytes that are not text")
+    require_free([Path(table)], [] if output is None else [output], force=force)
     texts = read_text_column(table, column, tuple(na or ()))
     matches = match_values(texts, open_ontology(ontology, format=format_name), fuzzy=fuzzy)
     if not matches.column.values:

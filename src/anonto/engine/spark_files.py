@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import socket
+import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -23,6 +24,7 @@ from anonto.errors import (
     AmongInputsError,
     ExistingFileError,
     ForeignFilesError,
+    LeftOverWarning,
     MalformedFileError,
     MissingFileError,
     NoFilesError,
@@ -185,23 +187,26 @@ class Storage:
 
     def clear_left_over(self, folder: str) -> None:
         """Remove what runs of this machine left that were killed, and put back what they were about to replace."""
+        n_removed = 0
         with suppress(Exception):  # what cannot be removed is no reason to stop
             system = self._system(folder)
             for hidden in (".", ""):
                 pattern = f"{_GLOB.sub(_ESCAPED, folder.rstrip('/'))}/{hidden}anonto-{_machine()}-*"
                 for status in system.globStatus(self._java.org.apache.hadoop.fs.Path(pattern)) or ():
                     with suppress(Exception):
-                        self._clear(system, status.getPath())
+                        n_removed += self._is_cleared(system, status.getPath())
+        if n_removed:
+            warnings.warn(LeftOverWarning(folder, n_removed, 0), stacklevel=2)
 
-    def _clear(self, system: Any, left: Any) -> None:
+    def _is_cleared(self, system: Any, left: Any) -> bool:
         name = str(left.getName())
         process = name.split("-")[2]
         if not process.isdecimal() or _is_alive(int(process)):
-            return
+            return False
         if name.endswith(OLD):
             self._put_back(system, left)
-        else:
-            system.delete(left, True)
+            return False
+        return bool(system.delete(left, True))
 
     def _in(self, folder: Any, name: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(folder, name)

@@ -9,20 +9,16 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from anonto.errors import UnwritableFileError
-from anonto.table.beside import is_locked_by_us
+from anonto.stopping import held
+from anonto.table.left_behind import LOCK, WORKING, clear_left_over, is_locked_by_us, this_machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-PREFIX = ".anonto-work-"
-LOCK = "in-use"
-A_MINUTE = 60.0
 
 
 @contextmanager
@@ -30,44 +26,43 @@ def workspace(output: Path) -> Iterator[Path]:
     """A new folder beside an output."""
     beside = Path(os.path.realpath(output)).parent
     clear_left_over(beside)
-    folder = beside / f"{PREFIX}{secrets.token_hex(8)}"
+    made: tuple[Path, IO[bytes]] | None = None
     try:
-        folder.mkdir(mode=0o700)
-        lock = (folder / LOCK).open("wb")
-    except OSError as error:
-        raise UnwritableFileError(str(output), error.strerror or "unknown reason") from None
-    try:
-        is_locked_by_us(lock.fileno())
-        yield folder
+        with held:
+            made = _made(beside)
+        yield made[0]
     except OSError as error:
         raise UnwritableFileError(str(output), error.strerror or "the disk may be full") from None
     finally:
-        _empty(folder)
-        lock.close()
-        _remove(folder)
+        if made is not None:
+            with held:
+                _remove(*made)
 
 
-def clear_left_over(folder: Path) -> None:
-    """Remove the folders of runs that were killed."""
-    with suppress(OSError):
-        for one in folder.glob(f"{PREFIX}*"):
-            _remove_if_free(one)
-
-
-def _remove_if_free(folder: Path) -> None:
-    with suppress(OSError):
+def _made(beside: Path) -> tuple[Path, IO[bytes]]:
+    """A new folder and its lock; again if somebody took it for left over before it was locked."""
+    while True:
+        folder = beside / f"{WORKING}{secrets.token_hex(8)}"
+        folder.mkdir(mode=0o700)
         try:
-            lock = (folder / LOCK).open("rb+")
+            lock = (folder / LOCK).open("xb", buffering=0)
         except FileNotFoundError:
-            # Killed before it had its lock; one that is just being made is younger.
-            if time.time() - folder.stat().st_mtime > A_MINUTE:
-                _remove(folder)
-            return
-        with lock:
-            if not is_locked_by_us(lock.fileno()):
-                return
-            _empty(folder)
-        _remove(folder)
+            continue
+        except OSError:
+            folder.rmdir()
+            raise
+        is_locked_by_us(lock.fileno(), wait=True)
+        if (folder / LOCK).exists():
+            with suppress(OSError):  # a full disk is told of when something is written that matters
+                lock.write(this_machine())
+            return folder, lock
+        lock.close()
+
+
+def _remove(folder: Path, lock: IO[bytes]) -> None:
+    _empty(folder)
+    lock.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _empty(folder: Path) -> None:
@@ -81,7 +76,3 @@ def _empty(folder: Path) -> None:
             else:
                 with suppress(OSError):
                     one.unlink()
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)

@@ -8,6 +8,8 @@ import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from anonto.stopping import held, started_deaf
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -55,7 +57,9 @@ def results_of(
             done()
         return found
     context = multiprocessing.get_context("spawn")
-    with context.Pool(min(workers, len(jobs)), _begin, (subjects,)) as pool:
+    with held, started_deaf():  # the first process ends the others
+        started = context.Pool(min(workers, len(jobs)), _begin, (subjects,))
+    with started as pool:
         for key, result in pool.imap_unordered(_one, jobs):
             found[key] = result
             done()
@@ -67,7 +71,7 @@ _subjects: dict[str, Any] = {}
 
 
 def _begin(subjects: Mapping[str, Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also where a process cannot be started deaf
     _subjects.update(subjects)
 
 

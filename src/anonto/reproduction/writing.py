@@ -11,6 +11,7 @@ from anonto.errors import ExistingFileError, ForeignFolderError, UnwritableFileE
 from anonto.reproduction.pages import index_page, paper_page
 from anonto.reproduction.summary import claims_csv, markdown, table_csv
 from anonto.reproduction.whole import PAPERS
+from anonto.stopping import held
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,20 +53,25 @@ def write(run: Reproduction, folder: Path, *, force: bool = False) -> None:
         beside.mkdir(parents=True)
         _fill(run, beside)
         require_free(target, force=force)
-        if target.exists():
-            target.rename(old)
-        try:
-            beside.rename(target)
-        except OSError:
-            if old.exists():
-                old.rename(target)
-            raise
+        with held:
+            _exchange(beside, target, old)
     except OSError as error:
         raise UnwritableFileError(str(folder), error.strerror or "unknown reason") from None
     finally:
         for rest in (beside, old):
             with suppress(OSError):
                 shutil.rmtree(rest)
+
+
+def _exchange(beside: Path, target: Path, old: Path) -> None:
+    if target.exists():
+        target.rename(old)
+    try:
+        beside.rename(target)
+    except OSError:
+        if old.exists():
+            old.rename(target)
+        raise
 
 
 def _fill(run: Reproduction, folder: Path) -> None:

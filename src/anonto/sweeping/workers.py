@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import LostWorkerError, SweepFailedError
+from anonto.stopping import held, started_deaf
 from anonto.sweeping.unit import done
 
 if TYPE_CHECKING:
@@ -59,14 +60,15 @@ class _Team:
         self._workers: list[subprocess.Popen[bytes]] = []
         try:
             for number in range(n_workers):
-                worker = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "anonto.sweeping.worker"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    env={**os.environ, **limits, "PYTHONPATH": paths},
-                    start_new_session=True,  # Ctrl-C is for the process that started it, which then ends it
-                )
-                self._workers.append(worker)
+                with held, started_deaf():
+                    worker = subprocess.Popen(
+                        [sys.executable, "-P", "-m", "anonto.sweeping.worker"],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        env={**os.environ, **limits, "PYTHONPATH": paths},
+                        start_new_session=True,  # Ctrl-C is for the process that started it, which then ends it
+                    )
+                    self._workers.append(worker)
                 threading.Thread(target=self._tell_and_listen, args=(number, packed), daemon=True).start()
         except BaseException:
             self.end()

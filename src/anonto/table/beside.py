@@ -3,13 +3,12 @@
 Whatever happens on the way, a full disk, Ctrl-C, a kill, the name holds either what it held before or the whole
 new file: the move is one step of the file system, and it is taken after the bytes are on the disk. Files that belong
 together are moved together, after all of them are on the disk. What a killed process leaves beside the name, the next
-one that writes into the same folder removes.
+one that writes into the same folder removes, before its work.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import stat
 from contextlib import contextmanager, suppress
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anonto.errors import AnontoError, ExistingFileError, SameFileError, UnwritableFileError
+from anonto.stopping import held
+from anonto.table.left_behind import clear_left_over, is_locked_by_us
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,14 +31,18 @@ _STORAGE_FAULTS = {
     "the disk may be full": ("unable to write",),
 }
 """How libraries that hide the operating system's error spell it."""
-_TEMPORARY = re.compile(r"\.anonto-[0-9a-f]{16}(\..*)?")
 
 
 def require_free(inputs: Iterable[Path], outputs: Iterable[Path], *, force: bool = True) -> None:
-    """Refuse, before any work is done, an output that is an input or another output, or there already."""
+    """Refuse, before any work is done, an output that is an input or another output, or there already.
+
+    The folders of the outputs are cleared of what killed runs left there.
+    """
     taken = {_target(one) for one in inputs}
-    for output in outputs:
-        target = _target(output)
+    targets = [(output, _target(output)) for output in outputs]
+    for folder in {target.parent for _, target in targets}:
+        clear_left_over(folder)
+    for output, target in targets:
         if target in taken:
             raise SameFileError(str(output))
         taken.add(target)
@@ -77,8 +82,9 @@ class FilesBeside:
         folder = room or target.parent
         with _in_our_words(path):
             clear_left_over(folder)
-            beside, lock = _created(folder, _endings(path), 0o666 if mode is None else mode)
-        self._files.append(_Waiting(path, target, beside, lock, force))
+            with held:
+                beside, lock = _created(folder, _endings(path), 0o666 if mode is None else mode)
+                self._files.append(_Waiting(path, target, beside, lock, force))
         return beside
 
     def sync(self) -> None:
@@ -93,10 +99,11 @@ class FilesBeside:
         if self._is_in_place:
             return
         self.sync()
-        with _taken_back(self):
-            for one in reversed(self._files):
-                self._move(one)
-        self._is_in_place = True
+        with held:
+            with _taken_back(self):
+                for one in reversed(self._files):
+                    self._move(one)
+            self._is_in_place = True
         for folder in {one.target.parent for one in self._files}:
             with suppress(OSError):  # some file systems cannot sync a folder, and the files themselves are whole
                 _sync(folder)
@@ -116,8 +123,8 @@ class FilesBeside:
     def take_back(self) -> None:
         """Have under the names what was there before, unless what was moved there is to stay."""
         while self._moved:
-            one = self._moved.pop()
-            with suppress(OSError):
+            with held, suppress(OSError):
+                one = self._moved.pop()
                 if one.kept is not None:
                     one.kept.replace(one.target)
                 elif one.is_new:
@@ -133,12 +140,13 @@ class FilesBeside:
 
     def forget(self) -> None:
         """Remove what is still beside."""
-        self.stay()
-        for one in self._files:
-            with suppress(OSError):
-                one.beside.unlink(missing_ok=True)
-            if one.lock is not None:
-                os.close(one.lock)
+        with held:
+            self.stay()
+            for one in self._files:
+                with suppress(OSError):
+                    one.beside.unlink(missing_ok=True)
+                if one.lock is not None:
+                    os.close(one.lock)
 
     def blamed(self, error: Exception) -> Path | None:
         """The target that an error is about: the one whose temporary path it names, or else the first."""
@@ -214,43 +222,12 @@ def written_beside(
         yield files.add(path, force=force, mode=mode, room=room)
 
 
-def clear_left_over(folder: Path) -> None:
-    """Remove the files that killed processes left beside their names: those that nobody holds."""
-    with suppress(OSError), os.scandir(folder) as entries:
-        left = [entry.path for entry in entries if _TEMPORARY.fullmatch(entry.name)]
-        for one in left:
-            _remove_if_free(one)
-
-
-def _remove_if_free(path: str) -> None:
-    with suppress(OSError):
-        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
-        try:
-            if is_locked_by_us(descriptor):
-                os.unlink(path)  # noqa: PTH108 - a text of the system's own
-        finally:
-            os.close(descriptor)
-
-
-def is_locked_by_us(descriptor: int) -> bool:
-    """Lock a file until it is closed or its process ends; whether nobody else had it."""
-    try:
-        import fcntl
-    except ImportError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
 def _created(folder: Path, endings: str, mode: int) -> tuple[Path, int | None]:
     """A new empty file, and the descriptor that holds its lock where there are locks."""
     while True:
         beside = folder / f".anonto-{secrets.token_hex(8)}{endings}"
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
-        if not is_locked_by_us(descriptor):
+        if not is_locked_by_us(descriptor, wait=True):
             os.close(descriptor)
             return beside, None
         if beside.exists():  # nobody took it for a leftover before it was locked

@@ -18,9 +18,12 @@ import shutil
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from anonto.errors import LeftOverWarning
+from anonto.stopping import held
 from anonto.table.beside import written_beside
 
 if TYPE_CHECKING:
@@ -40,17 +43,25 @@ def working_folder(parent: Path | None = None) -> contextlib.AbstractContextMana
 
 @contextlib.contextmanager
 def _working_folder(parent: Path) -> Iterator[Path]:
-    for left in leftovers(parent):
-        _remove(left)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    folder.chmod(OWNER_ONLY)
-    lock = (folder / LOCK).open("wb")
+    left = leftovers(parent)
+    for one in left:
+        _remove(one)
+    if left:
+        warnings.warn(LeftOverWarning(str(parent), len(left), 0), stacklevel=2)
+    folder, lock = None, None
     try:
-        _try_lock(lock)
+        with held:
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+            folder.chmod(OWNER_ONLY)
+            lock = (folder / LOCK).open("wb")
+            _try_lock(lock)
         yield folder
     finally:
-        lock.close()
-        _remove(folder)
+        with held:
+            if lock is not None:
+                lock.close()
+            if folder is not None:
+                _remove(folder)
 
 
 def leftovers(parent: Path) -> list[Path]:
