@@ -29,7 +29,7 @@ from anonto.errors import (
     UnnamedColumnsError,
     UnreadableFileError,
 )
-from anonto.ontology.source import GZIP_MAGIC, opened, refuse_binary
+from anonto.ontology.source import GZIP_MAGIC, opened, refuse_binary, sign
 from anonto.table.csv_files import checked_facts, line_ending
 from anonto.table.csv_text import (
     DELIMITERS,
@@ -40,7 +40,6 @@ from anonto.table.csv_text import (
     refuse_control_characters,
     unused_byte,
 )
-from anonto.table.parquet_files import sign
 from anonto.table.table import Dialect, Origin, refuse_bad_names
 
 if TYPE_CHECKING:
