@@ -18,8 +18,8 @@ from anonto.errors import (
 from anonto.ontology.source import file_sha256, sign
 from anonto.table.columns import TextBatches
 from anonto.table.limits import MOST_DIGITS, wide_decimals
+from anonto.table.parquet_trial import UNDECODABLE, require_decodable
 from anonto.table.table import Origin, Table
-from anonto.table.trial import require_decodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -87,7 +87,7 @@ def decoding(name: str) -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise MalformedFileError(Path(name).name, "Parquet", "it cannot be decoded") from None
+        raise MalformedFileError(Path(name).name, "Parquet", UNDECODABLE) from None
     except OSError as error:
         raise UnreadableFileError(name, error.strerror or "unknown reason") from None
 

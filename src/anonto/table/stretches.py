@@ -23,9 +23,9 @@ from anonto.errors import (
 )
 from anonto.ontology.source import file_sha256, sign
 from anonto.table.parquet_files import decoding, refuse_wide_decimals, retyped
+from anonto.table.parquet_trial import require_decodable
 from anonto.table.reading import file_or_folder, table_format
 from anonto.table.table import Origin
-from anonto.table.trial import require_decodable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
