@@ -252,6 +252,16 @@ class ExpansionError(FileError):
         super().__init__(f"{name!r} expands beyond {limit}; it was not read further: unpack and inspect it yourself.")
 
 
+class FarCellsError(FileError):
+    """A sheet that spans far more cells than its file can have."""
+
+    def __init__(self, name: str, n_rows: int, n_columns: int) -> None:
+        super().__init__(
+            f"The sheet of {name!r} spans {n_rows:,} rows and {n_columns:,} columns, nearly all of them empty; "
+            "delete the cells that lie far from the others, or save the table as CSV."
+        )
+
+
 class EntityError(FileError):
     """XML whose entities could expand without bound or reach outside the file."""
 

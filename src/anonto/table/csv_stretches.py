@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import math
+import os
 import warnings
 import zlib
 from contextlib import closing, suppress
@@ -24,12 +25,20 @@ from anonto.errors import (
     ChangedFileError,
     EmptyFileError,
     EncodingError,
+    ExpansionError,
     MalformedFileError,
     TooLongRecordError,
     UnnamedColumnsError,
     UnreadableFileError,
 )
-from anonto.ontology.source import GZIP_MAGIC, opened, refuse_binary
+from anonto.ontology.source import (
+    GZIP_MAGIC,
+    MAX_EXPANSION_RATIO,
+    UNSUSPICIOUS_BYTES,
+    opened,
+    refuse_binary,
+    sign,
+)
 from anonto.table.csv_files import checked_facts, line_ending
 from anonto.table.csv_text import (
     DELIMITERS,
@@ -40,7 +49,6 @@ from anonto.table.csv_text import (
     refuse_control_characters,
     unused_byte,
 )
-from anonto.table.parquet_files import sign
 from anonto.table.table import Dialect, Origin, refuse_bad_names
 
 if TYPE_CHECKING:
@@ -274,8 +282,13 @@ class CsvStretches:
         with opened(self._path) as file:
             watched = _Hashing(cast("IO[bytes]", file))
             source = gzip.GzipFile(fileobj=watched) if self._is_packed else watched
+            most = max(UNSUSPICIOUS_BYTES, MAX_EXPANSION_RATIO * os.fstat(file.fileno()).st_size)
+            total = 0
             try:
                 while chunk := source.read(BYTES_AT_ONCE):
+                    total += len(chunk)
+                    if total > most:
+                        raise ExpansionError(self._path.name, f"{MAX_EXPANSION_RATIO} times its size")
                     yield chunk
                 watched.finish()
             except EOFError:

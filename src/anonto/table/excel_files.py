@@ -7,12 +7,16 @@ all at midnight as dates, moments of day zero as times of day; a column of sever
 from __future__ import annotations
 
 import datetime as dt
-import logging
+import re
 import warnings
-from typing import TYPE_CHECKING, Any
+import zipfile
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anonto.errors import (
     EmptyFileError,
+    ExpansionError,
+    FarCellsError,
     LostRecordsWarning,
     MalformedFileError,
     MissingPackageError,
@@ -20,8 +24,10 @@ from anonto.errors import (
     TableTooLargeError,
     UnholdableColumnsError,
 )
-from anonto.ontology.source import file_sha256
+from anonto.ontology.source import CHUNK_BYTES, MAX_EXPANSION_RATIO, UNSUSPICIOUS_BYTES, file_sha256
+from anonto.table.decoder import UndecodableError, decoded_apart
 from anonto.table.holding import LARGEST_EXACT, double_columns
+from anonto.table.reading import UNREADABLE_ARCHIVE
 from anonto.table.table import Origin, Table, refuse_bad_names
 
 if TYPE_CHECKING:
@@ -34,6 +40,10 @@ FIRST_DAY = dt.date(1900, 3, 1)
 """Excel counts a 29 February 1900 that never was; moments before March 1900 are not exact and go out as text."""
 DAY_ZERO = dt.date(1899, 12, 31)
 CREATED = dt.datetime(2000, 1, 1, tzinfo=dt.UTC)
+UNSUSPICIOUS_CELLS, CELLS_PER_BYTE = 5_000_000, 10
+"""Cells that a sheet may span whatever the size of its file, and more by that size: a cell takes many bytes."""
+LONGEST_PLACE = 24
+_CELL = re.compile(rb' r="([A-Za-z]{1,7})(\d{1,10})"')
 DEFAULT_SHEET = "Sheet1"
 SPELLINGS = {"date": "yyyy-mm-dd", "moment": "yyyy-mm-dd hh:mm:ss.000", "time": "hh:mm:ss.000", "span": "[h]:mm:ss.000"}
 
@@ -44,35 +54,107 @@ SPELLINGS = {"date": "yyyy-mm-dd", "moment": "yyyy-mm-dd hh:mm:ss.000", "time": 
 def read_excel(path: Path, sheet: str | None = None) -> Table:
     """Read one sheet of a workbook, the first when none is named."""
     try:
-        import fastexcel
+        import fastexcel  # noqa: F401 - used in the decoder
     except ImportError:
         raise MissingPackageError("Reading Excel workbooks", "fastexcel", "excel") from None
-    # Without a handler, its note about a column without cells would reach the terminal.
-    logging.getLogger("fastexcel").addHandler(logging.NullHandler())
+    _refuse_expansion(path)
     try:
-        workbook = fastexcel.read_excel(path)
-        sheets = workbook.sheet_names
-        if not sheets:
-            raise EmptyFileError(path.name)
-        if sheet is not None and sheet not in sheets:
-            raise MissingSheetError(path.name, sheet, sheets)
-        chosen = sheets[0] if sheet is None else sheet
-        frame = _frame(workbook, chosen, path.name)
-    except fastexcel.FastExcelError:
+        found = decoded_apart(decoded_sheet, path, sheet, n_bytes=path.stat().st_size)
+    except UndecodableError:
+        _refuse_far_cells(*_span_of_parts(path), path)
         raise MalformedFileError(path.name, "Excel", "it cannot be decoded; it may be damaged or encrypted") from None
-    sha256 = file_sha256(path)
-    return Table(frame, Origin(name=path.name, format="excel", sha256=sha256, sheet=chosen, files=(path.resolve(),)))
+    if not found.sheets:
+        raise EmptyFileError(path.name)
+    if found.chosen is None:
+        raise MissingSheetError(path.name, str(sheet), found.sheets)
+    _refuse_far_cells(found.n_rows, found.n_columns, path)
+    if found.names is None or found.frame is None:
+        raise EmptyFileError(path.name)
+    refuse_bad_names(found.names, path.name)
+    frame = found.frame
+    frame.columns = found.names
+    frame = frame.with_columns([_narrowed(column) for column in frame.iter_columns()])
+    origin = Origin(
+        name=path.name, format="excel", sha256=file_sha256(path), sheet=found.chosen, files=(path.resolve(),)
+    )
+    return Table(frame, origin)
 
 
-def _frame(workbook: Any, sheet: str, name: str) -> pl.DataFrame:
-    first = workbook.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
-    if not first.height:
-        raise EmptyFileError(name)
-    names = list(first.row(0))
-    refuse_bad_names(names, name)
-    frame: pl.DataFrame = workbook.load_sheet(sheet, header_row=0, schema_sample_rows=None).to_polars()
-    frame.columns = names
-    return frame.with_columns([_narrowed(column) for column in frame.iter_columns()])
+class DecodedSheet(NamedTuple):
+    """A sheet as the workbook has it; what was not found is None."""
+
+    sheets: list[str]
+    chosen: str | None = None
+    n_rows: int = 0
+    n_columns: int = 0
+    names: list[Any] | None = None
+    frame: pl.DataFrame | None = None
+
+
+def decoded_sheet(path: Path, sheet: str | None) -> DecodedSheet:
+    """Decode a sheet; only in a process of its own, for it may take all memory."""
+    import fastexcel
+
+    workbook = fastexcel.read_excel(path)
+    sheets = workbook.sheet_names
+    chosen = next((one for one in sheets if sheet in {None, one}), None)
+    if chosen is None:
+        return DecodedSheet(sheets)
+    first = workbook.load_sheet(chosen, header_row=None, n_rows=1, dtypes="string")
+    found = DecodedSheet(sheets, chosen, first.total_height, first.width)
+    if _is_far(found.n_rows, found.n_columns, path):
+        return found
+    head = first.to_polars()
+    if not head.height:
+        return found
+    frame = workbook.load_sheet(chosen, header_row=0, schema_sample_rows=None).to_polars()
+    return found._replace(names=list(head.row(0)), frame=frame)
+
+
+def _is_far(n_rows: int, n_columns: int, path: Path) -> bool:
+    """Whether a sheet spans more cells than Excel allows or than a file of that size can have."""
+    most_cells = max(UNSUSPICIOUS_CELLS, CELLS_PER_BYTE * path.stat().st_size)
+    return n_rows > MAX_ROWS or n_columns > MAX_COLUMNS or n_rows * n_columns > most_cells
+
+
+def _refuse_far_cells(n_rows: int, n_columns: int, path: Path) -> None:
+    if _is_far(n_rows, n_columns, path):
+        raise FarCellsError(path.name, n_rows, n_columns)
+
+
+def _refuse_expansion(path: Path) -> None:
+    """Refuse a workbook whose parts would be unpacked to far more than honest ones."""
+    most = max(UNSUSPICIOUS_BYTES, MAX_EXPANSION_RATIO * path.stat().st_size)
+    n_bytes = 0
+    with suppress(*UNREADABLE_ARCHIVE), zipfile.ZipFile(path) as archive:
+        n_bytes = sum(part.file_size for part in archive.infolist())
+    if n_bytes > most:
+        raise ExpansionError(path.name, f"{MAX_EXPANSION_RATIO} times its size")
+
+
+def _span_of_parts(path: Path) -> tuple[int, int]:
+    """The farthest row and column of any sheet, for a workbook that could not be decoded."""
+    n_rows = n_columns = 0
+    with suppress(*UNREADABLE_ARCHIVE), zipfile.ZipFile(path) as archive:
+        for part in archive.namelist():
+            if not part.startswith("xl/worksheets/"):
+                continue
+            with archive.open(part) as stream:
+                rest = b""
+                while chunk := stream.read(CHUNK_BYTES):
+                    for letters, digits in _CELL.findall(rest + chunk):
+                        n_rows = max(n_rows, int(digits))
+                        n_columns = max(n_columns, _column_number(letters))
+                    rest = chunk[-LONGEST_PLACE:]
+    return n_rows, n_columns
+
+
+def _column_number(letters: bytes) -> int:
+    """The number of a column by its letters: ``A`` is 1, ``XFD`` is 16,384."""
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + letter - ord("A") + 1
+    return number
 
 
 def _narrowed(column: pl.Series) -> pl.Series:

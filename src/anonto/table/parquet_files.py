@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,9 +15,10 @@ from anonto.errors import (
     UnreadableFileError,
     WideDecimalsError,
 )
-from anonto.ontology.source import file_sha256, opened
+from anonto.ontology.source import file_sha256, sign
 from anonto.table.columns import TextBatches
-from anonto.table.series import MOST_DIGITS
+from anonto.table.limits import MOST_DIGITS, wide_decimals
+from anonto.table.parquet_trial import UNDECODABLE, require_decodable
 from anonto.table.table import Origin, Table
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def read_parquet(path: Path, apart: Collection[str] = ()) -> Table:
     """
     import polars as pl
 
+    require_decodable([path])
     before = sign(path)
     with decoding(str(path)):
         scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
@@ -86,15 +87,14 @@ def decoding(name: str) -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise MalformedFileError(Path(name).name, "Parquet", "it cannot be decoded") from None
+        raise MalformedFileError(Path(name).name, "Parquet", UNDECODABLE) from None
     except OSError as error:
         raise UnreadableFileError(name, error.strerror or "unknown reason") from None
 
 
 def refuse_wide_decimals(schema: Mapping[str, pl.DataType], name: str) -> None:
     """Refuse decimals that are too wide, before polars calls their file damaged."""
-    wide = [column for column, dtype in schema.items() if (getattr(dtype, "precision", 0) or 0) > MOST_DIGITS]
-    if wide:
+    if wide := wide_decimals(schema):
         raise WideDecimalsError(name, wide, MOST_DIGITS)
 
 
@@ -113,19 +113,15 @@ def retyped(path: Path, schema: Mapping[str, pl.DataType]) -> tuple[str, ...]:
         import pyarrow.parquet as pq
     except ImportError:
         return ()
-    stored = pq.ParquetFile(path).schema
+    try:
+        stored = pq.ParquetFile(path).schema
+    except (pa.ArrowException, OSError):  # pyarrow is stricter than polars
+        return ()
     found = {stored.column(place).path: stored.column(place) for place in range(len(stored))}
     kept = {name: stored.to_arrow_schema().field(name).type for name in suspects if name in found}
     times = [name for name, kind in kept.items() if pa.types.is_time(kind) and kind != pa.time64("ns")]
     fixed = [name for name in kept if found[name].physical_type == "FIXED_LEN_BYTE_ARRAY"]
     return tuple(name for name in suspects if name in {*times, *fixed})
-
-
-def sign(path: Path) -> tuple[int, int, int]:
-    """What tells that a file was written to or replaced: its size, its time and its number."""
-    with opened(path) as file:
-        found = os.fstat(file.fileno())
-    return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def write_parquet(table: Table, path: Path, name: str) -> None:

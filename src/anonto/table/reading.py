@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _HEAD_BYTES = 64
 _ZIP_MAGIC = b"PK\x03\x04"
+UNREADABLE_ARCHIVE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError, OSError)
+"""What Python raises over a zip archive that is damaged, encrypted or of a later version."""
 _MAGIC: tuple[tuple[bytes, TableFormat], ...] = (
     (b"PAR1", "parquet"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "excel"),
@@ -95,7 +98,7 @@ def _is_workbook(file: Path) -> bool:
         with zipfile.ZipFile(file) as archive:
             names = archive.namelist()
             return any(name.startswith("xl/workbook.") for name in names) or "content.xml" in names
-    except (zipfile.BadZipFile, OSError):
+    except UNREADABLE_ARCHIVE:
         return True  # a damaged archive is refused by the reader of workbooks, in its words
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import AnontoError, CellTypeError, ColumnTypeError, InexactNumbersError, NotUnicodeError
+from anonto.table.limits import MOST_DIGITS, is_within_calendar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 EXACT = 2.0**53
 """From here on neighbouring whole numbers have the same floating-point number."""
-MOST_DIGITS = 38
-"""Digits of a decimal; pyarrow and Parquet have wider ones."""
 SMALL = 1e-4
 """Below this, numbers are written with an exponent."""
 
@@ -199,6 +198,9 @@ def _texts(series: pl.Series) -> pl.Series:
         return series.dt.to_string("iso")
     if dtype == pl.Binary:
         return _from_bytes(series)
+    if not is_within_calendar(series):
+        fault, hint = "some of its dates are beyond the calendar", "make them missing or convert it to text first"
+        raise CellTypeError(_kind(series), fault, hint, series.name)
     return series.cast(pl.String)
 
 

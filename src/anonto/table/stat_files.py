@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.errors import MalformedFileError, MissingPackageError
 from anonto.ontology.source import file_sha256, opened
+from anonto.table.decoder import UndecodableError, decoded_apart
 from anonto.table.table import Labels, Origin, Table
 
 if TYPE_CHECKING:
@@ -28,9 +29,13 @@ _XPORT_START = b"HEADER RECORD"
 
 def read_stat(path: Path, found: TableFormat) -> Table:
     """Read a file of a statistical package."""
-    pyreadstat = statistics_package("Reading SPSS, Stata and SAS files")
-    frame, facts = _read(pyreadstat, path, found)
-    frame = frame.with_columns([_settled(column, facts) for column in frame.iter_columns()])
+    statistics_package("Reading SPSS, Stata and SAS files")
+    with opened(path):  # a file that may not be read is told by its own sentence
+        n_bytes = path.stat().st_size
+    try:
+        frame, facts = decoded_apart(decoded_stat, path, found, n_bytes=n_bytes)
+    except UndecodableError:
+        raise MalformedFileError(path.name, found.upper(), "it cannot be decoded; it may be damaged") from None
     labels = _labels(facts, frame)
     sha256 = file_sha256(path)
     return Table(frame, Origin(name=path.name, format=found, sha256=sha256, labels=labels, files=(path.resolve(),)))
@@ -45,7 +50,11 @@ def statistics_package(what: str) -> ModuleType:
     return pyreadstat
 
 
-def _read(pyreadstat: ModuleType, path: Path, found: TableFormat) -> tuple[pl.DataFrame, Any]:
+def decoded_stat(path: Path, found: TableFormat) -> tuple[pl.DataFrame, Any]:
+    """The cells of a file and what it says about its columns; only in a process of its own, for it may crash."""
+    import polars as pl
+
+    pyreadstat = statistics_package("Reading SPSS, Stata and SAS files")
     options: dict[str, Any] = {"output_format": "polars"}
     if found == "spss":
         read, options["user_missing"] = pyreadstat.read_sav, True
@@ -56,13 +65,10 @@ def _read(pyreadstat: ModuleType, path: Path, found: TableFormat) -> tuple[pl.Da
             is_xport = file.read(len(_XPORT_START)) == _XPORT_START
         read = pyreadstat.read_xport if is_xport else pyreadstat.read_sas7bdat
     try:
-        try:
-            frame, facts = read(str(path), **options)
-        except (OverflowError, ValueError):  # moments beyond the calendar of Python stay numbers
-            frame, facts = read(str(path), disable_datetime_conversion=True, **options)
-    except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, OverflowError, ValueError):
-        raise MalformedFileError(path.name, found.upper(), "it cannot be decoded; it may be damaged") from None
-    return frame, facts
+        frame, facts = read(str(path), **options)
+    except (OverflowError, ValueError, pl.exceptions.PolarsError):  # moments beyond the calendar stay numbers
+        frame, facts = read(str(path), disable_datetime_conversion=True, **options)
+    return frame.with_columns([_settled(column, facts) for column in frame.iter_columns()]), facts
 
 
 # ---------------------------------------------------------------------------------------------- cells

@@ -21,8 +21,9 @@ from anonto.errors import (
     FileError,
     NoTablesError,
 )
-from anonto.ontology.source import file_sha256
-from anonto.table.parquet_files import decoding, refuse_wide_decimals, retyped, sign
+from anonto.ontology.source import file_sha256, sign
+from anonto.table.parquet_files import decoding, refuse_wide_decimals, retyped
+from anonto.table.parquet_trial import require_decodable
 from anonto.table.reading import file_or_folder, table_format
 from anonto.table.table import Origin
 
@@ -188,6 +189,7 @@ class ParquetStretches:
         import polars as pl
 
         self.files = list(files)
+        require_decodable(self.files)
         self._signs = [sign(one) for one in self.files]
         scans: list[pl.LazyFrame] = []
         for one in self.files:

@@ -1,0 +1,251 @@
+"""Files that crash, panic or fill the memory of the libraries that decode them: refused in one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import struct
+import subprocess
+import sys
+import textwrap
+import zipfile
+from contextlib import suppress
+
+import polars as pl
+import pyreadstat
+import pytest
+import xlsxwriter
+
+from anonto.errors import CellTypeError, ExpansionError, FarCellsError, MalformedFileError
+from anonto.table import decoder, parquet_trial
+from anonto.table.decoder import UndecodableError, decoded_apart
+from anonto.table.reading import read_table, table_format
+from anonto.table.series import as_text_series
+from anonto.table.stretches import open_stretches
+
+MEGABYTE = 1 << 20
+
+
+def crash(*_: object) -> None:
+    os.abort()
+
+
+def length(text: str) -> int:
+    return len(text)
+
+
+def panicking(path: str) -> str:
+    raise pl.exceptions.PanicException(path)
+
+
+def parquet(path, frame=None):
+    table = pl.DataFrame({"a": ["x", "y", "z"] * 100, "n": range(300)}) if frame is None else frame
+    table.write_parquet(path, compression="uncompressed", statistics=False)
+    return path
+
+
+def workbook(path, *cells):
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet()
+        sheet.write("A1", "a")
+        sheet.write("A2", 1)
+        for cell in cells:
+            sheet.write(cell, 5)
+    return path
+
+
+def with_part(path, name, chunks):
+    """A workbook with another part in the place of one, made of chunks."""
+    with zipfile.ZipFile(workbook(path)) as book:
+        parts = {one: book.read(one) for one in book.namelist() if one != name}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for one, content in parts.items():
+            archive.writestr(one, content)
+        with archive.open(name, "w") as stream:
+            for chunk in chunks:
+                stream.write(chunk)
+    return path
+
+
+def measured(code, *arguments):
+    """What a fresh process prints, and the peak of memory of it and of the processes that it started."""
+    # On Linux, ru_maxrss of a new process starts at the size of the one that started it, which here is pytest.
+    ending = """
+        import resource
+        from pathlib import Path
+        from anonto.table import decoder
+        decoder._process.end()
+        own = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+        print(max(int(own.split()[1]), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+    """
+    whole = textwrap.dedent(code) + textwrap.dedent(ending)
+    done = subprocess.run(
+        [sys.executable, "-c", whole, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    *said, peak = done.stdout.splitlines()
+    assert not done.stderr
+    return "\n".join(said), int(peak) << 10
+
+
+READ = """
+    import sys
+    from anonto.errors import InputError
+    from anonto.table.reading import read_table
+    try:
+        read_table(sys.argv[1])
+    except InputError as error:
+        print(type(error).__name__)
+"""
+
+# ---------------------------------------------------------------------------------------------- the decoder
+
+
+def test_a_crash_of_the_decoder_is_told_and_the_next_file_is_decoded():
+    with pytest.raises(UndecodableError):
+        decoded_apart(crash)
+    assert decoded_apart(length, "abc") == 3
+
+
+def test_what_the_decoder_raises_stays_there(capfd):
+    with pytest.raises(UndecodableError) as caught:
+        decoded_apart(panicking, "a cell")
+    assert str(caught.value) == ""
+    assert capfd.readouterr().err == ""
+
+
+def test_a_decoder_that_ended_for_want_of_work_is_replaced():
+    decoded_apart(length, "a")
+    decoder._process._running.kill()
+    decoder._process._running.wait()
+    assert decoded_apart(length, "ab") == 2
+
+
+def test_files_are_decoded_here_where_no_process_can_be_started(monkeypatch):
+    decoder._process.end()
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert decoded_apart(length, "abc") == 3
+
+
+# ---------------------------------------------------------------------------------------------- Parquet
+
+
+def test_parquet_that_crashes_polars_is_refused_by_every_reader(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_trial, "fault_of_parquet", crash)
+    path = parquet(tmp_path / "t.parquet")
+    for read in (read_table, open_stretches):
+        with pytest.raises(
+            MalformedFileError, match=r"'t.parquet' is not a valid Parquet file: it cannot be decoded\.$"
+        ):
+            read(path)
+
+
+@pytest.mark.parametrize("byte", range(0, 300, 7))
+def test_no_wrong_byte_at_the_end_of_parquet_panics_here(tmp_path, capfd, byte):
+    content = bytearray(parquet(tmp_path / "t.parquet").read_bytes())
+    content[-9 - byte] ^= 0xFF
+    (tmp_path / "t.parquet").write_bytes(content)
+    for read in (read_table, open_stretches):
+        with suppress(MalformedFileError):
+            read(tmp_path / "t.parquet")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("dtype", [pl.Date, pl.Datetime("ms"), pl.Datetime("us"), pl.Datetime("us", "Asia/Tokyo")])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_dates_beyond_the_calendar_are_refused(tmp_path, capfd, dtype, sign):
+    whole, far = (pl.Int32, 2**31 - 1) if dtype == pl.Date else (pl.Int64, 2**63 - 1)
+    cells = pl.Series("day", [0, sign * far], dtype=whole).cast(dtype)
+    parquet(tmp_path / "t.parquet", cells.to_frame())
+    with pytest.raises(MalformedFileError, match="it has dates or times beyond the calendar"):
+        read_table(tmp_path / "t.parquet")
+    with pytest.raises(CellTypeError, match="beyond the calendar"):
+        as_text_series(cells)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_sound_parquet_file_is_tried_once_and_again_when_it_changes(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(parquet_trial, "decoded_apart", lambda _, path: asked.append(path) or "")
+    path = parquet(tmp_path / "t.parquet")
+    for _ in range(3):
+        read_table(path)
+        open_stretches(path)
+    assert len(asked) == 1
+    parquet(path, pl.DataFrame({"b": [1]}))
+    read_table(path)
+    assert len(asked) == 2
+
+
+# ---------------------------------------------------------------------------------------------- Excel
+
+
+def test_a_zip_archive_of_an_unknown_version_is_taken_for_a_workbook(tmp_path):
+    content = workbook(tmp_path / "t.xlsx").read_bytes()
+    place = content.rindex(b"PK\x01\x02") + 6
+    (tmp_path / "t.xlsx").write_bytes(content[:place] + b"\xff\x00" + content[place + 2 :])
+    assert table_format(tmp_path / "t.xlsx") == "excel"
+    with suppress(MalformedFileError):
+        read_table(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("cell", ["XFD1048576", "XFD2000"])
+def test_a_cell_far_from_the_others_is_refused_in_little_memory(tmp_path, cell):
+    said, peak = measured(READ, workbook(tmp_path / "t.xlsx", cell))
+    assert said == FarCellsError.__name__
+    assert peak < 1_500 * MEGABYTE
+
+
+def test_a_long_sheet_of_few_cells_is_read(tmp_path):
+    assert read_table(workbook(tmp_path / "t.xlsx", "A200000")).frame.shape == (199_999, 1)
+
+
+def test_a_workbook_with_a_huge_part_is_refused_unread(tmp_path):
+    chunks = [b"a" * MEGABYTE] * 1024
+    path = with_part(tmp_path / "t.xlsx", "xl/sharedStrings.xml", chunks)
+    assert path.stat().st_size < 5 * MEGABYTE
+    said, peak = measured(READ, path)
+    assert said == ExpansionError.__name__
+    assert peak < 400 * MEGABYTE
+
+
+def test_a_huge_part_that_lies_about_its_size_meets_the_limit_of_memory(tmp_path):
+    path = with_part(tmp_path / "t.xlsx", "xl/sharedStrings.xml", [b"<sst><si><t>", *[b"a" * MEGABYTE] * 300])
+    with zipfile.ZipFile(path) as archive:
+        size = archive.getinfo("xl/sharedStrings.xml").file_size
+    path.write_bytes(path.read_bytes().replace(struct.pack("<I", size), struct.pack("<I", 1_000)))
+    said, peak = measured(READ, path)
+    assert said == MalformedFileError.__name__
+    assert peak < decoder.LEAST_MEMORY + 500 * MEGABYTE
+
+
+def test_entities_of_a_workbook_do_not_expand(tmp_path):
+    nested = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    part = f'<!DOCTYPE sst [<!ENTITY l0 "lol">{nested}]><sst><si><t>&l9;</t></si></sst>'
+    said, peak = measured(READ, with_part(tmp_path / "t.xlsx", "xl/sharedStrings.xml", [part.encode()]))
+    assert said in {"", MalformedFileError.__name__}
+    assert peak < 400 * MEGABYTE
+
+
+# ---------------------------------------------------------------------------------------------- the others
+
+
+def test_a_damaged_spss_file_that_crashes_its_library_is_refused(tmp_path, monkeypatch):
+    from anonto.table import stat_files
+
+    pyreadstat.write_sav(pl.DataFrame({"a": [1.0]}), tmp_path / "t.sav")
+    monkeypatch.setattr(stat_files, "decoded_stat", crash)
+    with pytest.raises(MalformedFileError, match="SPSS file: it cannot be decoded; it may be damaged"):
+        read_table(tmp_path / "t.sav")
+
+
+def test_dates_that_polars_cannot_hold_stay_numbers(tmp_path):
+    path = tmp_path / "t.sav"
+    pyreadstat.write_sav(pl.DataFrame({"day": [1e18, 2.0]}), path, variable_format={"day": "DATE11"})
+    assert read_table(path).frame["day"].dtype == pl.Float64
+
+
+@pytest.mark.parametrize("read", [read_table, open_stretches])
+def test_a_gzip_bomb_is_refused_by_every_reader(tmp_path, read):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a\n" + b"1\n" * (5 * MEGABYTE)))
+    with pytest.raises(ExpansionError, match="expands beyond 200 times its size"):
+        read(tmp_path / "t.csv.gz")
