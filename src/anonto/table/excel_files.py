@@ -21,10 +21,12 @@ from anonto.errors import (
     UnholdableColumnsError,
 )
 from anonto.ontology.source import file_sha256
+from anonto.table.headers import RECORDS_LOOKED_AT, refuse_record_as_header
 from anonto.table.holding import LARGEST_EXACT, double_columns
 from anonto.table.table import Origin, Table, refuse_bad_names
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     import polars as pl
@@ -41,7 +43,9 @@ SPELLINGS = {"date": "yyyy-mm-dd", "moment": "yyyy-mm-dd hh:mm:ss.000", "time": 
 # ---------------------------------------------------------------------------------------------- reading
 
 
-def read_excel(path: Path, sheet: str | None = None) -> Table:
+def read_excel(
+    path: Path, sheet: str | None = None, *, header: str | None = None, names: Collection[str] = ()
+) -> Table:
     """Read one sheet of a workbook, the first when none is named."""
     try:
         import fastexcel
@@ -57,18 +61,19 @@ def read_excel(path: Path, sheet: str | None = None) -> Table:
         if sheet is not None and sheet not in sheets:
             raise MissingSheetError(path.name, sheet, sheets)
         chosen = sheets[0] if sheet is None else sheet
-        frame = _frame(workbook, chosen, path.name)
+        frame = _frame(workbook, chosen, path.name, header, names)
     except fastexcel.FastExcelError:
         raise MalformedFileError(path.name, "Excel", "it cannot be decoded; it may be damaged or encrypted") from None
     sha256 = file_sha256(path)
     return Table(frame, Origin(name=path.name, format="excel", sha256=sha256, sheet=chosen, files=(path.resolve(),)))
 
 
-def _frame(workbook: Any, sheet: str, name: str) -> pl.DataFrame:
-    first = workbook.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
+def _frame(workbook: Any, sheet: str, name: str, header: str | None, known: Collection[str]) -> pl.DataFrame:
+    first = workbook.load_sheet(sheet, header_row=None, n_rows=1 + RECORDS_LOOKED_AT, dtypes="string").to_polars()
     if not first.height:
         raise EmptyFileError(name)
     names = list(first.row(0))
+    refuse_record_as_header(names, first[1:], name, confirmed=header, names=known)
     refuse_bad_names(names, name)
     frame: pl.DataFrame = workbook.load_sheet(sheet, header_row=0, schema_sample_rows=None).to_polars()
     frame.columns = names
