@@ -24,6 +24,7 @@ from anonto.errors import (
     WideDecimalsError,
 )
 from anonto.table.columns import encode
+from anonto.table.reading import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -311,3 +312,10 @@ def test_durations_are_saved_to_csv(tmp_path: Path, unit: Any) -> None:
         found = pl.read_csv(tmp_path / "t.csv")["a"].to_list()
         assert set(found) == {"P1DT2H", "PT1.5S", None, "-P1D", "PT0S"}
         assert anonto.assess(one, tmp_path / "t.csv", plan, private=tmp_path / "t.csv.private.json").risk
+
+
+def test_whole_numbers_of_128_bits_beside_times_are_read_back_from_parquet(tmp_path: Path) -> None:
+    table = pl.DataFrame({"a": MOMENTS, "b": pl.Series(range(16), dtype=pl.Int128)})
+    plan = {"columns": {"b": {"role": "confidential"}}, **SWAP}
+    anonto.mask(table, plan, seed=SEED).save(tmp_path / "t.parquet", keep_order=True)
+    assert read_table(tmp_path / "t.parquet").frame["b"].equals(table["b"])
