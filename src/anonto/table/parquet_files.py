@@ -113,13 +113,12 @@ def retyped(path: Path, schema: Mapping[str, pl.DataType]) -> tuple[str, ...]:
         import pyarrow.parquet as pq
     except ImportError:
         return ()
-    stored = pq.ParquetFile(path).schema
-    found = {stored.column(place).path: stored.column(place) for place in range(len(stored))}
     try:
-        schema_in_arrow = stored.to_arrow_schema()
+        stored = pq.ParquetFile(path).schema
     except pa.ArrowNotImplementedError:  # as of whole numbers of 128 bits, which polars alone has
         return ()
-    kept = {name: schema_in_arrow.field(name).type for name in suspects if name in found}
+    found = {stored.column(place).path: stored.column(place) for place in range(len(stored))}
+    kept = {name: stored.to_arrow_schema().field(name).type for name in suspects if name in found}
     times = [name for name, kind in kept.items() if pa.types.is_time(kind) and kind != pa.time64("ns")]
     fixed = [name for name in kept if found[name].physical_type == "FIXED_LEN_BYTE_ARRAY"]
     return tuple(name for name in suspects if name in {*times, *fixed})
