@@ -786,14 +786,14 @@ def _opened(table: Any, plan: Plan) -> Door:
     whole = _of_files(table, plan)
     if not isinstance(whole, str | os.PathLike):
         return Door(whole)
-    read = read_table(whole, **plan.table)
+    read = read_table(whole, **plan.reading)
     return Door(read.frame, origin=read.origin)
 
 
 def _of_files(table: Any, plan: Plan) -> Any:
     """The table of a folder, or of a pattern, of Parquet files; others as they are."""
     files = parquet_files(table) if isinstance(table, str | os.PathLike) else None
-    return table if files is None else pl.concat([read_table(file, **plan.table).frame for file in files])
+    return table if files is None else pl.concat([read_table(file, **plan.reading).frame for file in files])
 
 
 def _rows_that_stay(door: Door, plan: Plan) -> NDArray[np.int64]:

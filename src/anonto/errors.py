@@ -143,10 +143,15 @@ def listed(names: Iterable[str], limit: int = 12) -> str:
     return f"{', '.join(shown)} and {more} more" if more else ", ".join(shown)
 
 
+def quoted_names(names: Iterable[str]) -> str:
+    """Names of columns in quotes, each cut where it is long."""
+    return listed([repr(clipped(name)) for name in names])
+
+
 def near(name: object, known: Collection[str]) -> str:
     """' (did you mean x?)' when a known name is close, else nothing."""
     close = get_close_matches(name[: 3 * QUOTED], list(known), n=2, cutoff=0.6) if isinstance(name, str) else []
-    return f" (did you mean {' or '.join(repr(c) for c in close)}?)" if close else ""
+    return f" (did you mean {' or '.join(repr(clipped(c)) for c in close)}?)" if close else ""
 
 
 # ---------------------------------------------------------------------------------------------- files
@@ -349,6 +354,18 @@ class UnnamedColumnsError(FileError):
         )
 
 
+class RecordAsHeaderError(FileError):
+    """A table whose first row is no row of names."""
+
+    def __init__(self, name: str, n_values: int, n_columns: int) -> None:
+        told = counted(n_values, "cell looks like a value", "cells look like values")
+        super().__init__(
+            f"The first row of {name!r} seems to be a record, not the names of its columns: {told} "
+            f"(of {counted(n_columns, 'column')}); put a row of names above it or, if these are the names, say so with "
+            "`anonto init --header` or header = 'names' in the section [table] of the plan."
+        )
+
+
 class MissingSheetError(FileError):
     """A sheet that the workbook does not have."""
 
@@ -364,7 +381,7 @@ class UnholdableColumnsError(InputError):
     def __init__(self, name: str, format_name: str, columns: Collection[str], fault: str) -> None:
         verb = "holds" if len(columns) == 1 else "hold"
         super().__init__(
-            f"{counted(len(columns), 'column')} cannot be written to {name!r}: {listed(repr(c) for c in columns)} "
+            f"{counted(len(columns), 'column')} cannot be written to {name!r}: {quoted_names(columns)} "
             f"{verb} {fault}, which {format_name} does not know; drop them or write Parquet."
         )
 
@@ -547,7 +564,7 @@ class TooFewForGroupsError(InputError):
     """Fewer records than one group must have."""
 
     def __init__(self, found: int, k: int, columns: Sequence[str] = ()) -> None:
-        where = f" of {listed([repr(name) for name in columns])}" if columns else ""
+        where = f" of {quoted_names(columns)}" if columns else ""
         super().__init__(
             f"{counted(found, 'record')}{where} cannot form a group of k = {k:,}; choose a k of {found:,} or less, or "
             "mask more records at once."
@@ -567,7 +584,7 @@ class CellTypeError(ColumnTypeError):
     """A column of a type whose cells cannot be compared."""
 
     def __init__(self, kind: str, fault: str, hint: str, column: str | None = None) -> None:
-        which = f"Column {column!r}" if column else "A column"
+        which = f"Column {clipped(column)!r}" if column else "A column"
         InputError.__init__(self, f"{which} of type {kind} cannot be masked or compared: {fault}; {hint}.")
         self.kind, self.fault, self.hint, self.column = kind, fault, hint, column
 
@@ -582,7 +599,7 @@ class UnmovableColumnError(ColumnTypeError):
     def __init__(self, column: str, kind: str) -> None:
         InputError.__init__(
             self,
-            f"Column {column!r} has the Arrow type {kind}, whose cells pyarrow cannot put into another order; "
+            f"Column {clipped(column)!r} has the Arrow type {kind}, whose cells pyarrow cannot put into another order; "
             "cast it to a plain type first.",
         )
         self.kind = kind
@@ -593,8 +610,9 @@ class MixedCellsError(InputError):
 
     def __init__(self, column: str, values: int) -> None:
         super().__init__(
-            f"Column {column!r} mixes types: {counted(values, 'value')} {'is' if values == 1 else 'are'} spelt alike "
-            "but of different types, such as a number and its digits as text; convert the column to one type."
+            f"Column {clipped(column)!r} mixes types: {counted(values, 'value')} {'is' if values == 1 else 'are'} "
+            "spelt alike but of different types, such as a number and its digits as text; convert the column to one "
+            "type."
         )
 
 
@@ -604,7 +622,7 @@ class WideDecimalsError(FileError):
     def __init__(self, name: str, columns: Collection[str], most: int) -> None:
         verb = "holds" if len(columns) == 1 else "hold"
         super().__init__(
-            f"{counted(len(columns), 'column')} of {name!r} cannot be read: {listed(repr(c) for c in columns)} {verb} "
+            f"{counted(len(columns), 'column')} of {name!r} cannot be read: {quoted_names(columns)} {verb} "
             f"decimals of more than {most} digits; store them with {most} digits or fewer, or as text."
         )
 
@@ -644,8 +662,18 @@ class DuplicateColumnError(InputError):
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__(
-            f"The table has more than one column named {listed([repr(name) for name in names])}; "
-            "give every column its own name."
+            f"The table has more than one column named {quoted_names(names)}; give every column its own name."
+        )
+
+
+class SharedNamesError(DuplicateColumnError):
+    """Columns of a file with the same name, which may be a cell of a table without names."""
+
+    def __init__(self, name: str, positions: Collection[int]) -> None:
+        InputError.__init__(
+            self,
+            f"{name!r} has {counted(len(positions), 'column')} with a name that another column has too (number "
+            f"{listed(str(n) for n in positions)}); give every column its own name in the first record.",
         )
 
 
@@ -892,7 +920,7 @@ class DifferentTaxonomiesError(InputError):
     """Columns whose concepts cannot be compared with each other."""
 
     def __init__(self, columns: Sequence[str]) -> None:
-        names = listed([repr(name) for name in columns])
+        names = quoted_names(columns)
         super().__init__(
             "semantic-noise-joint takes the value of one nominal column as the reference for another, but the domains "
             f"of {names} are different taxonomies; give them the same ontology and the same root, or mask them with "
@@ -994,9 +1022,9 @@ class ReleasedAsIsWarning(AnontoWarning):
     def __init__(self, unnamed: Sequence[str], unmasked: Sequence[str]) -> None:
         parts = []
         if unnamed:
-            parts.append(f"released as they are because the plan does not name them: {listed(unnamed)}")
+            parts.append(f"released as they are because the plan does not name them: {listed(map(clipped, unnamed))}")
         if unmasked:
-            parts.append(f"quasi-identifiers that no step masks: {listed(unmasked)}")
+            parts.append(f"quasi-identifiers that no step masks: {listed(map(clipped, unmasked))}")
         sentence = "; ".join(parts)
         super().__init__(sentence[0].upper() + sentence[1:] + ".")
 
@@ -1027,7 +1055,7 @@ class UnmatchedCellsWarning(AnontoWarning):
     """Cells of masked columns that stay with their person because they have no concept."""
 
     def __init__(self, columns: Sequence[str], cells: Sequence[int]) -> None:
-        told = listed([f"{n:,} of {name!r}" for name, n in zip(columns, cells, strict=True)])
+        told = listed([f"{n:,} of {clipped(name)!r}" for name, n in zip(columns, cells, strict=True)])
         super().__init__(
             f"Cells without a concept leave as they are, with the person they belong to ({told}); mend their codes, or "
             "set unmatched to 'nearest-ancestor' or 'drop' for these columns."
@@ -1041,7 +1069,7 @@ class UnreviewedColumnsWarning(AnontoWarning):
         super().__init__(
             f"Nobody has confirmed yet what the plan says of "
             f"{counted(len(columns), 'column that leaves', 'columns that leave')}, so no guarantee is proved: "
-            f"{listed(columns)}; check each, and remove review = true from its description."
+            f"{listed(map(clipped, columns))}; check each, and remove review = true from its description."
         )
 
 
@@ -1130,7 +1158,7 @@ class ChangedTypesWarning(AnontoWarning):
     def __init__(self, name: str, columns: Collection[str]) -> None:
         super().__init__(
             f"{counted(len(columns), 'column')} of {name!r} {'has' if len(columns) == 1 else 'have'} another type than "
-            f"in the input, with the same values: {listed(repr(c) for c in columns)}; times of day are stored in "
+            f"in the input, with the same values: {quoted_names(columns)}; times of day are stored in "
             "nanoseconds and bytes of a fixed length as bytes of any length."
         )
 
@@ -1154,9 +1182,9 @@ class ForeignReleaseError(InputError):
     def __init__(self, missing: Sequence[str], further: Sequence[str]) -> None:
         parts = []
         if missing:
-            parts.append(f"lacks {listed(missing)}")
-        if further:
-            parts.append(f"has {listed(further)} besides")
+            parts.append(f"lacks {listed(map(clipped, missing))}")
+        if further:  # not by their names, which may be cells of a release without a row of names
+            parts.append(f"has {counted(len(further), 'column')} besides")
         super().__init__(
             f"The masked table {' and '.join(parts)}; give the release of this original and the plan of that release."
         )
@@ -1178,9 +1206,9 @@ class ImpossibleCellsError(InputError):
 
     def __init__(self, columns: Sequence[str], rows: int, of: int) -> None:
         super().__init__(
-            f"In {counted(rows, 'row')} of {of:,} the masked table has cells in {listed(columns)} that this plan could "
-            "not have put there; give the plan it was masked with, with block_rows if it was masked in blocks, and its "
-            "rows in the order of the original or its private record."
+            f"In {counted(rows, 'row')} of {of:,} the masked table has cells in {listed(map(clipped, columns))} that "
+            "this plan could not have put there; give the plan it was masked with, with block_rows if it was masked in "
+            "blocks, and its rows in the order of the original or its private record."
         )
         self.columns, self.rows = list(columns), rows
 
@@ -1190,8 +1218,8 @@ class ShuffledRowsError(InputError):
 
     def __init__(self, column: str) -> None:
         super().__init__(
-            f"Column {column!r}, which no step masks, differs between the two tables row by row; a saved release has "
-            "its rows in random order: give its private record, or in Python the table of the release."
+            f"Column {clipped(column)!r}, which no step masks, differs between the two tables row by row; a saved "
+            "release has its rows in random order: give its private record, or in Python the table of the release."
         )
 
 
@@ -1377,7 +1405,7 @@ class MoreMemoryError(InputError):
 
     def __init__(self, method: str, columns: Sequence[str], needed: int, memory: int, what: str) -> None:
         super().__init__(
-            f"{method} of {listed([repr(name) for name in columns])} needs about "
+            f"{method} of {quoted_names(columns)} needs about "
             f"{math.ceil(needed / 1e8) / 10:.1f} GB in all, most of it for {what}, and only {memory / 1e9:.1f} GB of "
             "memory may be used; allow more, or mask fewer columns together."
         )
@@ -1603,7 +1631,7 @@ class IncompleteRecordError(InputError):
 
     def __init__(self, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
-        names = listed([repr(name) for name in columns])
+        names = quoted_names(columns)
         super().__init__(
             f"Your record lacks {counted(len(columns), 'column')} that the plan masks: {names}; give each of them, in "
             "the file or with --set column=value (--set column= where you have no value)."

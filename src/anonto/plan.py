@@ -25,6 +25,7 @@ from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of, parameters_of
 from anonto.ontology.source import kind_of_path, opened
 from anonto.table.description import ColumnDescription
+from anonto.table.headers import require_known_header
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from anonto.methods.registry import Method
 
 PLAN_KEYS = ("columns", "steps", "table")
-TABLE_KEYS = ("delimiter", "encoding", "sheet")
+TABLE_KEYS = ("delimiter", "encoding", "sheet", "header")
 LARGEST_FILE = 16 << 20
 """Bytes of a plan file."""
 DEEPEST = 6
@@ -68,7 +69,7 @@ class Plan:
     columns: Mapping[str, ColumnDescription] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
     table: Mapping[str, str] = field(default_factory=dict)
-    """Delimiter, encoding or sheet of the table file, where they are not to be detected."""
+    """Delimiter, encoding or sheet of the table file, where they are not to be detected; whether names head it."""
     folder: Path | None = field(default=None, compare=False)
     """Where relative paths start: the folder of the plan file."""
 
@@ -143,6 +144,11 @@ class Plan:
         from anonto.toml import to_toml
 
         return to_toml(self.to_dict(), comments or {})
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the table file is read: as the plan says, and with a first row that has one of its columns as names."""
+        return {**self.table, "names": (*self.columns, *self.masked)}
 
     def check(self) -> None:
         """Refuse what contradicts itself."""
@@ -298,6 +304,7 @@ def _table(given: Any) -> dict[str, str]:
             raise UnknownKeyError(str(key), "The table section of the plan", TABLE_KEYS)
         if not isinstance(value, str):
             raise ParameterError(f"{key} of the table", "a text", "something else")
+    require_known_header(given.get("header"))
     return dict(given)
 
 

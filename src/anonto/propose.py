@@ -73,6 +73,7 @@ def propose(
     folders: Sequence[str | os.PathLike[str]] = (),
     plan_folder: str | os.PathLike[str] | None = None,
     leave_out: Sequence[str | os.PathLike[str]] = (),
+    header: str | None = None,
 ) -> Proposal:
     """Propose a plan for a table.
 
@@ -82,12 +83,13 @@ def propose(
         folders: Where to look for ontology files, besides the folder of the table.
         plan_folder: Where the plan will be stored; paths below it are written relative to it, others in full.
         leave_out: Files in these folders that are not to be opened.
+        header: ``"names"`` where the first row of the file holds names though they look like values.
 
     Returns:
         The plan and the reasons, by column.
     """
     path = Path(table) if isinstance(table, str | os.PathLike) else None
-    opened = open_table(table)
+    opened = open_table(table, header)
     facts = {name: opened.facts(name) for name in opened.names}
     words = frozenset(word for one in facts.values() for word in one.words)
     guesses = {name: guess_column(one, words) for name, one in facts.items()}
@@ -107,7 +109,8 @@ def propose(
         own = _reasons_of_role(guess, described[name])
         reasons[name] = (*own, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
     masked = [name for name, one in described.items() if one.role == "quasi-identifier"]
-    plan = Plan(MappingProxyType(described), _steps(masked, opened.n_records), MappingProxyType({}), folder)
+    stored = {} if header is None else {"header": header}
+    plan = Plan(MappingProxyType(described), _steps(masked, opened.n_records), MappingProxyType(stored), folder)
     plan.check()
     return Proposal(plan, MappingProxyType(reasons))
 

@@ -222,7 +222,7 @@ def mask_file(
         written = waiting.add(target, force=force, room=folder)
         private_file = None if private is False else waiting.add(record, force=force, mode=0o600)
         report_file = None if report is None else waiting.add(Path(report), force=force)
-        source = open_stretches(table, **chosen.table)
+        source = open_stretches(table, **chosen.reading)
         names = list(source.schema)
         _require_columns(names, chosen)
         looked_at = _looked_at(names, chosen)
@@ -369,7 +369,7 @@ def _all_evidence(
 
 def _opened(table: Any, plan: Plan) -> tuple[Door, Table | None]:
     if isinstance(table, str | os.PathLike):
-        read = read_table(table, **plan.table, apart=_read_in_stretches(plan))
+        read = read_table(table, **plan.reading, apart=_read_in_stretches(plan))
         n_rows = next((column.n_rows for column in read.apart.values()), None)
         door = Door(read.frame, read.names or None, n_rows, read.origin)
         door.hold_as_text(plan.released_as_text)

@@ -155,7 +155,7 @@ class _Batch:
     @classmethod
     def of(cls, table: Any, plan: Plan, open_once: Opener) -> _Batch:
         is_path = isinstance(table, str | os.PathLike)
-        read = read_table(table, **plan.table) if is_path else None
+        read = read_table(table, **plan.reading) if is_path else None
         door = Door(table) if read is None else Door(read.frame, origin=read.origin)
         door.hold_as_text(plan.released_as_text)
         for name in [*plan.columns, *plan.masked]:

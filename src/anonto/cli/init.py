@@ -34,6 +34,9 @@ def init(
     ] = None,
     ontology: OntologyOption = None,
     folder: FolderOption = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="The first row holds the columns' names, though they look like values.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the plan if it exists.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -43,12 +46,19 @@ def init(
     """
     from anonto.propose import propose
     from anonto.table.beside import files_at, require_free, written_beside
+    from anonto.table.headers import CONFIRMED
 
     plan = output or Path(f"{table}.plan.toml")
     given = [file for one in ontology or () for file in files_at(Path(one))]
     require_free([table, *given], [plan], force=force)
     with working("Looking at the table"):
-        proposal = propose(table, ontologies=ontology or (), folders=folder or (), plan_folder=plan.absolute().parent)
+        proposal = propose(
+            table,
+            ontologies=ontology or (),
+            folders=folder or (),
+            plan_folder=plan.absolute().parent,
+            header=CONFIRMED if header else None,
+        )
     require_free(proposal.plan.ontology_files, [plan])
     with written_beside(plan, force=force) as beside:
         beside.write_text(proposal.to_toml(), encoding="utf-8")

@@ -51,7 +51,7 @@ def profile(
         if engine == Engine.SPARK:
             found = profile_on_cluster(table, chosen, master)
         else:
-            found = profile_of(read_table(table, **chosen.table), chosen)
+            found = profile_of(read_table(table, **chosen.reading), chosen)
     if as_json:
         show_json({"plan": str(plan) if plan else "guessed", **found})
         return

@@ -49,7 +49,7 @@ def widths(
     found = []
     with working("Trying widths"):
         chosen = plan_of(plan)
-        read = read_table(table, **chosen.table)
+        read = read_table(table, **chosen.reading)
         for step, columns, given in _wanted(chosen):
             records = _records(read, chosen, columns)
             one: dict[str, Any] = {"step": step, "n_records": records.n_rows}

@@ -35,7 +35,7 @@ def in_snomed_ct(source: Source, release: Path, map_file: Path) -> Source:
         map_file: A table with the columns `code` and `concept`.
     """
     taxonomy = read_ontology(release)
-    table = read_table(map_file).frame
+    table = read_table(map_file, names=("code", "concept")).frame
     for name in ("code", "concept"):
         if name not in table.columns:
             raise MissingColumnError(name, table.columns)

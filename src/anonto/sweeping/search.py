@@ -83,7 +83,7 @@ def sweep(
     limit = None if max_risk is None else require_risk(max_risk)
     columns = masked_columns(chosen)
     open_once = opener(chosen.folder)
-    read = read_table(table, **chosen.table) if isinstance(table, str | os.PathLike) else None
+    read = read_table(table, **chosen.reading) if isinstance(table, str | os.PathLike) else None
     door = Door(table) if read is None else Door(read.frame, origin=read.origin)
     all_records, n_records = _looked_at(door, chosen, columns), len(door)
     frame = _sampled(all_records, sample)

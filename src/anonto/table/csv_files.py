@@ -32,11 +32,12 @@ from anonto.table.csv_text import (
     detected_delimiter,
     unused_byte,
 )
+from anonto.table.headers import refuse_record_as_header
 from anonto.table.holding import flat_columns
 from anonto.table.table import Dialect, Origin, Table, refuse_bad_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
     from typing import IO
 
@@ -50,7 +51,14 @@ TAB_ENDINGS = (".tsv", ".tab", ".tsv.gz", ".tab.gz")
 # ---------------------------------------------------------------------------------------------- reading
 
 
-def read_csv(path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> Table:
+def read_csv(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    header: str | None = None,
+    names: Collection[str] = (),
+) -> Table:
     """Read a CSV file, plain or in gzip; what is not given is detected."""
     content, found_encoding, has_mark = as_utf_8(read_unpacked(path), path.name, encoding)
     if not content or content.isspace():
@@ -68,7 +76,9 @@ def read_csv(path: Path, *, delimiter: str | None = None, encoding: str | None =
         line_ending=line_ending(facts),
         is_packed=_is_packed(path),
     )
-    frame = _frame(content, data, separator, facts, path.name)
+    first_row, records = _records(content, data, separator, facts, path.name)
+    refuse_record_as_header(first_row, records, path.name, confirmed=header, names=names)
+    frame = _named(records, first_row, path.name)
     sha256 = file_sha256(path)
     return Table(frame, Origin(name=path.name, format="csv", sha256=sha256, dialect=dialect, files=(path.resolve(),)))
 
@@ -100,13 +110,19 @@ def line_ending(facts: Longs) -> str:
     return max(by_ending, key=lambda ending: int(by_ending[ending]))
 
 
-def _frame(content: bytes, data: Bytes, separator: int, facts: Longs, name: str) -> pl.DataFrame:
+def first_cells(content: bytes, separator: int) -> list[str]:
+    """The cells of a record in UTF-8."""
+    reader = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=chr(separator))
+    return next(reader)
+
+
+def _records(content: bytes, data: Bytes, separator: int, facts: Longs, name: str) -> tuple[list[str], pl.DataFrame]:
+    """The cells of the first row, and the rows below it."""
     import polars as pl
 
     from anonto.table import kernels
 
-    header = content[int(facts[kernels.HEADER_START]) : int(facts[kernels.HEADER_END])].decode()
-    names = next(csv.reader(io.StringIO(header, newline=""), delimiter=chr(separator)))
+    names = first_cells(content[int(facts[kernels.HEADER_START]) : int(facts[kernels.HEADER_END])], separator)
     is_one_column = len(names) == 1
     is_odd = facts[kernels.N_STRAY_QUOTES] or facts[kernels.N_RETURNS] or facts[kernels.N_LEADING_BLANK]
     if is_odd or (facts[kernels.N_BLANK] and (not is_one_column or b"\r" in content)):  # a blank record may end so, too
@@ -119,6 +135,11 @@ def _frame(content: bytes, data: Bytes, separator: int, facts: Longs, name: str)
     expected = int(facts[kernels.N_RECORDS]) + (int(facts[kernels.N_BLANK]) if is_one_column else 0)
     if frame.shape != (expected, len(names)):
         raise MalformedFileError(name, "CSV", "its records cannot be told apart")
+    return names, frame
+
+
+def _named(frame: pl.DataFrame, names: list[str], name: str) -> pl.DataFrame:
+    """The records under the names of their columns."""
     if len(names) > 1 and not names[-1]:
         refuse_bad_names(names[:-1], name)
         if frame.to_series(-1).null_count() < frame.height:

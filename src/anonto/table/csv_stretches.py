@@ -15,6 +15,7 @@ import os
 import warnings
 import zlib
 from contextlib import closing, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -39,7 +40,7 @@ from anonto.ontology.source import (
     refuse_binary,
     sign,
 )
-from anonto.table.csv_files import checked_facts, line_ending
+from anonto.table.csv_files import checked_facts, first_cells, line_ending
 from anonto.table.csv_text import (
     DELIMITERS,
     MARKS,
@@ -49,10 +50,11 @@ from anonto.table.csv_text import (
     refuse_control_characters,
     unused_byte,
 )
+from anonto.table.headers import RECORDS_LOOKED_AT, refuse_record_as_header
 from anonto.table.table import Dialect, Origin, refuse_bad_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import IO
 
@@ -70,7 +72,15 @@ POSSIBLY_UNUSED = bytes((0x1F, 0x1E, 0x1D, 0x1C, *range(1, 9)))
 class CsvStretches:
     """A CSV file, plain or in gzip."""
 
-    def __init__(self, path: Path, *, delimiter: str | None = None, encoding: str | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        delimiter: str | None = None,
+        encoding: str | None = None,
+        header: str | None = None,
+        names: Collection[str] = (),
+    ) -> None:
         """Look at all of it once; what is not given is detected."""
         import polars as pl
 
@@ -82,11 +92,13 @@ class CsvStretches:
         found = checked_delimiter(delimiter) if delimiter is not None else detected_delimiter(sample)
         self._separator = ord(found) if found else unused_byte(used)
         self._facts = self._all_facts()
-        names = self._names()
-        self._has_one_too_many = len(names) > 1 and not names[-1]
-        names = names[:-1] if self._has_one_too_many else names
-        refuse_bad_names(names, path.name)
-        self.schema: Mapping[str, pl.DataType] = {name: pl.String() for name in names}
+        first_row, *records = self._first_records()
+        below = pl.DataFrame(records, {str(place): pl.String for place in range(len(first_row))}, orient="row")
+        refuse_record_as_header(first_row, below, path.name, confirmed=header, names=names)
+        self._has_one_too_many = len(first_row) > 1 and not first_row[-1]
+        own = first_row[:-1] if self._has_one_too_many else first_row
+        refuse_bad_names(own, path.name)
+        self.schema: Mapping[str, pl.DataType] = {name: pl.String() for name in own}
         dialect = Dialect(
             delimiter=found or ",",
             encoding=self._encoding,
@@ -230,13 +242,24 @@ class CsvStretches:
             raise EmptyFileError(self._path.name)
         return checked_facts(total, self._path.name)
 
-    def _names(self) -> list[str]:
+    def _first_records(self) -> list[list[str]]:
+        """The cells of the first row, and those of some rows below it; such as are blank or broken are left out."""
         from anonto.table import kernels
 
+        end = int(self._facts[kernels.HEADER_END])
+        header: list[str] = []
+        records: list[list[str]] = []
         with closing(self._records()) as parts:
-            first = next(parts)
-        header = first[int(self._facts[kernels.HEADER_START]) : int(self._facts[kernels.HEADER_END])].decode()
-        return next(csv.reader(io.StringIO(header, newline=""), delimiter=chr(self._separator)))
+            for part in parts:
+                below = part if header else part[end:]
+                header = header or first_cells(part[int(self._facts[kernels.HEADER_START]) : end], self._separator)
+                reader = csv.reader(io.StringIO(below.decode(), newline=""), delimiter=chr(self._separator))
+                with suppress(csv.Error):  # as where a cell is longer than the module allows: the others will do
+                    wanted = RECORDS_LOOKED_AT - len(records)
+                    records += [cells for cells in islice(reader, wanted) if len(cells) == len(header)]
+                if len(records) >= RECORDS_LOOKED_AT:
+                    break
+        return [header, *records]
 
     # ------------------------------------------------------------------------------------------ bytes
 

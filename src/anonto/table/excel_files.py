@@ -26,11 +26,13 @@ from anonto.errors import (
 )
 from anonto.ontology.source import CHUNK_BYTES, MAX_EXPANSION_RATIO, UNSUSPICIOUS_BYTES, file_sha256
 from anonto.table.decoder import UndecodableError, decoded_apart
+from anonto.table.headers import RECORDS_LOOKED_AT, refuse_record_as_header
 from anonto.table.holding import LARGEST_EXACT, double_columns
 from anonto.table.reading import UNREADABLE_ARCHIVE
 from anonto.table.table import Origin, Table, refuse_bad_names
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     import polars as pl
@@ -51,7 +53,9 @@ SPELLINGS = {"date": "yyyy-mm-dd", "moment": "yyyy-mm-dd hh:mm:ss.000", "time": 
 # ---------------------------------------------------------------------------------------------- reading
 
 
-def read_excel(path: Path, sheet: str | None = None) -> Table:
+def read_excel(
+    path: Path, sheet: str | None = None, *, header: str | None = None, names: Collection[str] = ()
+) -> Table:
     """Read one sheet of a workbook, the first when none is named."""
     try:
         import fastexcel  # noqa: F401 - used in the decoder
@@ -68,11 +72,13 @@ def read_excel(path: Path, sheet: str | None = None) -> Table:
     if found.chosen is None:
         raise MissingSheetError(path.name, str(sheet), found.sheets)
     _refuse_far_cells(found.n_rows, found.n_columns, path)
-    if found.names is None or found.frame is None:
+    if found.head is None or found.frame is None:
         raise EmptyFileError(path.name)
-    refuse_bad_names(found.names, path.name)
+    own_names = list(found.head.row(0))
+    refuse_record_as_header(own_names, found.head[1:], path.name, confirmed=header, names=names)
+    refuse_bad_names(own_names, path.name)
     frame = found.frame
-    frame.columns = found.names
+    frame.columns = own_names
     frame = frame.with_columns([_narrowed(column) for column in frame.iter_columns()])
     origin = Origin(
         name=path.name, format="excel", sha256=file_sha256(path), sheet=found.chosen, files=(path.resolve(),)
@@ -87,7 +93,8 @@ class DecodedSheet(NamedTuple):
     chosen: str | None = None
     n_rows: int = 0
     n_columns: int = 0
-    names: list[Any] | None = None
+    head: pl.DataFrame | None = None
+    """The first rows as texts, names included."""
     frame: pl.DataFrame | None = None
 
 
@@ -100,7 +107,7 @@ def decoded_sheet(path: Path, sheet: str | None) -> DecodedSheet:
     chosen = next((one for one in sheets if sheet in {None, one}), None)
     if chosen is None:
         return DecodedSheet(sheets)
-    first = workbook.load_sheet(chosen, header_row=None, n_rows=1, dtypes="string")
+    first = workbook.load_sheet(chosen, header_row=None, n_rows=1 + RECORDS_LOOKED_AT, dtypes="string")
     found = DecodedSheet(sheets, chosen, first.total_height, first.width)
     if _is_far(found.n_rows, found.n_columns, path):
         return found
@@ -108,7 +115,7 @@ def decoded_sheet(path: Path, sheet: str | None) -> DecodedSheet:
     if not head.height:
         return found
     frame = workbook.load_sheet(chosen, header_row=0, schema_sample_rows=None).to_polars()
-    return found._replace(names=list(head.row(0)), frame=frame)
+    return found._replace(head=head, frame=frame)
 
 
 def _is_far(n_rows: int, n_columns: int, path: Path) -> bool:

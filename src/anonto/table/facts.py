@@ -96,12 +96,17 @@ class OpenTable:
         return Facts(name, column.values, column.counts, len(column), name in self.labelled)
 
 
-def open_table(table: Any) -> OpenTable:
-    """The columns of a path, of a table that was read, or of a pandas, polars or pyarrow table."""
+def open_table(table: Any, header: str | None = None) -> OpenTable:
+    """The columns of a path, of a table that was read, or of a pandas, polars or pyarrow table.
+
+    Args:
+        table: The table.
+        header: See `read_table`.
+    """
     if isinstance(table, str | os.PathLike):
         from anonto.table.reading import read_table
 
-        table = read_table(table)
+        table = read_table(table, header=header)
     if isinstance(table, Table):
         labels = table.origin.labels
         labelled = frozenset(name for name, texts in labels.value_labels.items() if len(texts) > 1) if labels else ()

@@ -24,6 +24,6 @@ def read_text_column(path: str | os.PathLike[str], name: str, na: tuple[str, ...
 
     from anonto.table.series import as_text_series
 
-    cells = as_text_series(read_table(path).column(name)).cast(pl.String)
+    cells = as_text_series(read_table(path, names=[name]).column(name)).cast(pl.String)
     missing = cells.is_in(["", *na])
     return cells.set(missing.fill_null(value=False), None)

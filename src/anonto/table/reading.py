@@ -37,6 +37,8 @@ def read_table(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header: str | None = None,
+    names: Collection[str] = (),
     apart: Collection[str] = (),
 ) -> Table:
     """Read a table.
@@ -46,6 +48,8 @@ def read_table(
         delimiter: What stands between the cells of a CSV file; detected when None.
         encoding: The character set of a CSV file; detected when None.
         sheet: The sheet of a workbook; the first when None.
+        header: ``"names"`` where the first row of a CSV file or a workbook holds names though they look like values.
+        names: Names of columns that are known; a first row that has one of them holds names.
         apart: Columns of text that may stay in the file, where its format allows that, to be read in stretches.
     """
     found = table_format(path)
@@ -53,7 +57,7 @@ def read_table(
     if found == "csv":
         from anonto.table.csv_files import read_csv
 
-        return read_csv(file, delimiter=delimiter, encoding=encoding)
+        return read_csv(file, delimiter=delimiter, encoding=encoding, header=header, names=names)
     if found == "parquet":
         from anonto.table.parquet_files import read_parquet
 
@@ -61,7 +65,7 @@ def read_table(
     if found == "excel":
         from anonto.table.excel_files import read_excel
 
-        return read_excel(file, sheet)
+        return read_excel(file, sheet, header=header, names=names)
     from anonto.table.stat_files import read_stat
 
     return read_stat(file, found)

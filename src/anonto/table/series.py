@@ -147,7 +147,7 @@ def _from_pandas(series: nw.Series[Any]) -> pl.Series:
     import narwhals as nw
 
     native = series.to_native()
-    if isinstance(series.dtype, nw.Categorical | nw.Enum):
+    if isinstance(series.dtype, nw.Categorical | nw.Enum) and hasattr(native, "cat"):  # not so for those of Arrow
         return _from_pandas_categories(native)
     if isinstance(native.dtype, np.dtype) and native.dtype.kind != "O":
         return _from_array(native.to_numpy())

@@ -45,6 +45,11 @@ _NUMBERING = re.compile(
 )
 
 
+def is_date(text: str) -> bool:
+    """Whether a text is a date or a time of day."""
+    return _DATES.fullmatch(text.strip()) is not None
+
+
 def are_dates(facts: Facts) -> bool:
     """Whether the values are dates or times of day."""
     return _all_match(facts, _DATES)

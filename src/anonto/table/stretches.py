@@ -28,7 +28,7 @@ from anonto.table.reading import file_or_folder, table_format
 from anonto.table.table import Origin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -122,6 +122,8 @@ def open_stretches(
     delimiter: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,  # noqa: ARG001 - neither format has any
+    header: str | None = None,
+    names: Collection[str] = (),
 ) -> Stretches:
     """Open a Parquet or CSV file, or the Parquet files of a folder or of a pattern."""
     files = parquet_files(path)
@@ -131,7 +133,7 @@ def open_stretches(
         return ParquetStretches([Path(path)], Path(path).name)
     from anonto.table.csv_stretches import CsvStretches
 
-    return CsvStretches(Path(path), delimiter=delimiter, encoding=encoding)
+    return CsvStretches(Path(path), delimiter=delimiter, encoding=encoding, header=header, names=names)
 
 
 def bytes_in_memory(

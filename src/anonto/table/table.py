@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from anonto.errors import DuplicateColumnError, MissingColumnError, UnnamedColumnsError
+from anonto.errors import MissingColumnError, SharedNamesError, UnnamedColumnsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -141,6 +141,7 @@ def refuse_bad_names(names: Sequence[str | None], file_name: str) -> None:
     unnamed = [position for position, name in enumerate(names, start=1) if not name or name.isspace()]
     if unnamed:
         raise UnnamedColumnsError(file_name, unnamed)
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise DuplicateColumnError([str(name) for name in repeated])
+    times = Counter(names)
+    shared = [position for position, name in enumerate(names, start=1) if times[name] > 1]
+    if shared:
+        raise SharedNamesError(file_name, shared)

@@ -50,7 +50,7 @@ def opened(table: Any, plan: Plan) -> Door:
     """A table in memory, or the file at a path."""
     if not isinstance(table, str | os.PathLike):
         return Door(table)
-    read = read_table(table, **plan.table)
+    read = read_table(table, **plan.reading)
     return Door(read.frame, origin=read.origin)
 
 

@@ -34,14 +34,17 @@ _renamed: dict[tuple[str, str], Taxonomy] = {}
 def table_of(given: dict[str, Any]) -> Table:
     """The table that a task is about, with its repaired codes in place; the last one is kept."""
     asked = given["table"]
-    options = (given.get("plan") or {}).get("table", {})
+    plan = given.get("plan") or {}
+    options = plan.get("table", {})
     path = Path(asked["path"])
     facts = path.stat() if path.exists() else None
     state = (facts.st_mtime_ns, facts.st_size) if facts else None
     key = json.dumps([asked["path"], state, options, asked.get("repairs", {})], sort_keys=True)
     if key not in _tables:
         _tables.clear()
-        _tables[key] = _repaired(read_table(path, **options), asked.get("repairs") or {})
+        _tables[key] = _repaired(
+            read_table(path, **options, names=plan.get("columns") or ()), asked.get("repairs") or {}
+        )
     return _tables[key]
 
 

@@ -22,6 +22,7 @@ from anonto.stats.profile import profile
 from anonto.sweeping import pareto_front
 from anonto.sweeping import sweep as sweep_plans
 from anonto.table.csv_files import TAB_ENDINGS
+from anonto.table.headers import CONFIRMED
 from anonto.table.reading import read_table
 from anonto.table.writing import output_format, write_table
 from anonto.utility.score import AtRandom, utility_of
@@ -224,7 +225,7 @@ def export(given: dict[str, Any], report: Report) -> dict[str, Any]:
     with masked.open("rb") as file:
         if file.read(len(BOM_UTF8)) == BOM_UTF8:  # written so where a cell did not fit the original's encoding
             dialect.pop("encoding", None)
-    write_table(read_table(masked, **dialect), target, force=True)
+    write_table(read_table(masked, **dialect, header=CONFIRMED), target, force=True)
     return {}
 
 

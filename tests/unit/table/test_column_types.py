@@ -24,6 +24,7 @@ from anonto.errors import (
     WideDecimalsError,
 )
 from anonto.table.columns import encode
+from anonto.table.reading import read_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -278,3 +279,43 @@ def test_a_column_of_different_types_is_not_saved_as_one(tmp_path: Path) -> None
     with pytest.raises(MixedCellsError):
         release.save(tmp_path / "out.csv")
     assert not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------------------------------------- categories of Arrow
+
+
+@pytest.mark.parametrize("values", [["x", "y", None], [10, 20, None]], ids=["texts", "numbers"])
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_categories_of_arrow_in_pandas_are_masked_saved_and_assessed(
+    tmp_path: Path, values: list[Any], ending: str
+) -> None:
+    kind = pd.ArrowDtype(pa.dictionary(pa.int8(), pa.array(values).type))
+    table = pd.DataFrame({"a": pd.Series(values * 8, dtype=kind), "b": range(24)})
+    plan = {"columns": {"b": {"role": "confidential"}}, **SWAP}
+    release = anonto.mask(table, plan, seed=SEED)
+    assert in_order(cells_of(release.table["a"].astype(object).where(release.table["a"].notna(), None))) == in_order(
+        values * 8
+    )
+    release.save(tmp_path / f"t{ending}")
+    saved = tmp_path / f"t{ending}"
+    assert anonto.assess(table, release.table, plan, same_order=True).risk
+    assert anonto.assess(table, saved, plan, private=f"{saved}.private.json").risk
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_durations_are_saved_to_csv(tmp_path: Path, unit: Any) -> None:
+    table = pl.DataFrame({"a": pl.Series(SPANS, dtype=pl.Duration(unit)), "b": range(20)})
+    plan = {"columns": {"b": {"role": "confidential"}}, **SWAP}
+    for one in (table, table.to_pandas(), table.to_arrow()):
+        release = anonto.mask(one, plan, seed=SEED)
+        release.save(tmp_path / "t.csv")
+        found = pl.read_csv(tmp_path / "t.csv")["a"].to_list()
+        assert set(found) == {"P1DT2H", "PT1.5S", None, "-P1D", "PT0S"}
+        assert anonto.assess(one, tmp_path / "t.csv", plan, private=tmp_path / "t.csv.private.json").risk
+
+
+def test_whole_numbers_of_128_bits_beside_times_are_read_back_from_parquet(tmp_path: Path) -> None:
+    table = pl.DataFrame({"a": MOMENTS, "b": pl.Series(range(16), dtype=pl.Int128)})
+    plan = {"columns": {"b": {"role": "confidential"}}, **SWAP}
+    anonto.mask(table, plan, seed=SEED).save(tmp_path / "t.parquet", keep_order=True)
+    assert read_table(tmp_path / "t.parquet").frame["b"].equals(table["b"])

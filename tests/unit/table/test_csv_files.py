@@ -69,7 +69,7 @@ def as_bytes(text: bytes) -> np.ndarray:
 def test_any_cells_survive_in_any_dialect(tmp_path_factory, frame, dialect, packed):
     path = tmp_path_factory.mktemp("csv") / ("t.csv.gz" if packed else "t.csv")
     write_table(table_of(frame, dialect), path)
-    back = read_table(path, delimiter=dialect.delimiter)
+    back = read_table(path, delimiter=dialect.delimiter, header="names")
     assert back.frame.columns == frame.columns
     assert back.frame.rows() == frame.rows()
     found = back.origin.dialect
@@ -83,7 +83,7 @@ def test_what_was_written_is_read_alike_without_a_hint_when_its_header_is_plain(
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     dialect = Dialect(delimiter="," if dialect.delimiter == ":" else dialect.delimiter, line_ending=dialect.line_ending)
     write_table(table_of(frame, dialect), path)
-    back = read_table(path)
+    back = read_table(path, header="names")
     assert back.frame.columns == frame.columns
     assert back.frame.rows() == frame.rows()
     first = path.read_bytes()
@@ -153,7 +153,7 @@ def test_what_real_files_do_is_read_as_meant(tmp_path, content, names, rows):
         (b'a,b\n"x\ny",2\n\nsecret\n', RaggedRecordsError, "1 record .* line 5"),
         (b'a,b\n1,2\n"secret,3\n4,5\n', MalformedFileError, "line 3: the quote"),
         (b'a,b\n1,2\n"secret"x,3\n4,5\n', MalformedFileError, "line 3: text follows"),
-        (b"a,b,a\n1,2,3\n", DuplicateColumnError, "'a'"),
+        (b"a,b,a\n1,2,3\n", DuplicateColumnError, "2 columns .*1, 3"),
         (b"a,,b, \n1,2,3,secret\n", UnnamedColumnsError, "2 columns .*2, 4"),
         (b"a,b\nsecret\x00,2\n", BinaryFileError, "binary"),
         (b"\x89PNG\r\n\x1a\nsecret", BinaryFileError, "PNG"),
