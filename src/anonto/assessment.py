@@ -502,7 +502,7 @@ def _compared(
     rows = _rows_that_stay(before, plan)
     if rows.size != len(after):
         raise ReleaseShapeError(len(after), int(rows.size))
-    series = {name: (before.series(name).gather(rows), after.series(name)) for name in expected}
+    series = {name: _alike(before.series(name).gather(rows), after.series(name)) for name in expected}
     described = [name for name in expected if name in plan.columns or name in plan.masked]
     cells = {name: (written(before, name).gather(rows), written(after, name)) for name in described}
     as_is = [name for name in expected if name not in plan.masked]
@@ -864,6 +864,29 @@ def _order_of(
     if not all(cells[name].equals(found[name]) for name in masked):
         raise ForeignRecordError
     return None, release.settings
+
+
+def _alike(original: pl.Series, released: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """A column before and after, of one type where the release's file could not hold that of the original.
+
+    The number 3.0 is the text ``3.0`` in a CSV file, and a moment is written otherwise than a text of it.
+    """
+    if original.dtype == released.dtype or original.dtype.is_nested() or original.dtype in (pl.String, pl.Object):
+        return original, released
+    try:
+        cells = _in_type(released, original.dtype)
+    except pl.exceptions.PolarsError:
+        return original, released
+    return original, released if cells.null_count() > released.null_count() else cells
+
+
+def _in_type(cells: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Cells of another type, null where they have no such cell."""
+    if cells.dtype == pl.String and isinstance(dtype, pl.Datetime):
+        return cells.str.to_datetime(time_unit=dtype.time_unit, time_zone=dtype.time_zone, strict=False)
+    if cells.dtype == pl.String and dtype == pl.Time:
+        return cells.str.to_time("%H:%M:%S%.f", strict=False)
+    return cells.cast(dtype, strict=False)
 
 
 def _has_values(cells: pl.Series, na: Sequence[str]) -> bool:

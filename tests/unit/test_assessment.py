@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from datetime import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -299,3 +300,32 @@ def test_a_column_without_any_value_that_is_released_as_it_is_is_left_out() -> N
     found = anonto.assess(table, anonto.mask(table, plan, seed=SEED).table, plan)
     assert "attribute-inference" not in {one.attack for one in found.risk}
     assert found.worst is not None
+
+
+@pytest.mark.filterwarnings("ignore::anonto.errors.AnontoWarning")
+@pytest.mark.parametrize("ending", ["csv", "parquet", "xlsx", "sav", "dta"])
+@pytest.mark.parametrize("is_masked", [True, False])
+def test_a_release_in_a_format_that_loses_types_is_assessed_like_any(
+    ending: str, is_masked: bool, tmp_path: Path
+) -> None:
+    """3.0 came back from CSV as a text, and the release was said not to belong to its private record."""
+    rng = np.random.default_rng(1)
+    columns = {
+        "whole": pl.Series(rng.integers(0, 50, 60)),
+        "weight": pl.Series(rng.integers(0, 9, 60) / 2),
+        "flag": pl.Series(rng.random(60) < 0.5),
+        "moment": pl.Series(rng.integers(0, 300, 60) * 3_600_000_000).cast(pl.Datetime("us")),
+        "clock": pl.Series([time(int(h)) for h in rng.integers(0, 23, 60)]),
+    }
+    if ending in {"sav", "dta"}:
+        del columns["clock"]
+    pl.DataFrame(columns).write_parquet(tmp_path / "in.parquet")
+    kinds = {name: {"kind": "numeric" if name in {"whole", "weight"} else "nominal"} for name in columns}
+    step = {"method": "group-swap", "columns": list(columns) if is_masked else ["whole"], "k": 4}
+    plan = {"columns": kinds, "steps": [step]}
+    release = anonto.mask(tmp_path / "in.parquet", plan, seed=SEED)
+    release.save(tmp_path / f"out.{ending}")
+    record = tmp_path / f"out.{ending}.private.json"
+    found = anonto.assess(tmp_path / "in.parquet", tmp_path / f"out.{ending}", plan, private=record)
+    expected = anonto.assess(tmp_path / "in.parquet", release.table, plan)
+    assert [(one.attack, one.rate) for one in found.risk] == [(one.attack, one.rate) for one in expected.risk]
