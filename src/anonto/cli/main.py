@@ -35,6 +35,9 @@ __all__ = ["app", "main", "run", "stopped"]
 Misuse: type[Any] = typer.BadParameter.__mro__[1]
 """Typer's error for words that it does not understand, which it does not export."""
 
+PANIC = "PanicException"
+"""What libraries written in Rust raise where they fail; it is no `Exception`."""
+
 app = typer.Typer(
     name="anonto",
     help="Anonymise tables about people by what their values mean.",
@@ -100,7 +103,9 @@ def run(arguments: list[str]) -> int:
         return stopped()
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
         return _failed(error)
     return stopped() if code == stopping.INTERRUPTED else code  # so typer answers Ctrl-C
 
@@ -114,7 +119,7 @@ def stopped() -> int:
     return stopping.exit_code()
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: BaseException) -> int:
     """Say what went wrong, whose mistake it is by the exit code; after a stop all that fails follows from it."""
     from anonto.errors import InputError
 

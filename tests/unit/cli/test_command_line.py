@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from anonto.cli.main import app, run
@@ -185,12 +186,13 @@ def test_the_help_says_how_many_values_get_suggestions(capsys: pytest.CaptureFix
     assert f"{MAX_VALUES_WITH_SUGGESTIONS:,} most" in " ".join(capsys.readouterr().out.replace("│", " ").split())
 
 
+@pytest.mark.parametrize("kind", [RuntimeError, pl.exceptions.PanicException])
 def test_our_own_mistakes_have_exit_code_1_and_show_no_data(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: type[BaseException], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object, **__: object) -> None:
         message = "secret"
-        raise RuntimeError(message)
+        raise kind(message)
 
     monkeypatch.setattr("anonto.ontology.card.health_card", broken)
     assert run(["ontology", "illnesses"]) == 1
