@@ -13,6 +13,7 @@ import os
 import re
 from difflib import get_close_matches
 from reprlib import Repr
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -148,9 +149,9 @@ def quoted_names(names: Iterable[str]) -> str:
     return listed([repr(clipped(name)) for name in names])
 
 
-def near(name: object, known: Collection[str]) -> str:
+def near(name: object, known: Collection[str], cutoff: float = 0.6) -> str:
     """' (did you mean x?)' when a known name is close, else nothing."""
-    close = get_close_matches(name[: 3 * QUOTED], list(known), n=2, cutoff=0.6) if isinstance(name, str) else []
+    close = get_close_matches(name[: 3 * QUOTED], list(known), n=2, cutoff=cutoff) if isinstance(name, str) else []
     return f" (did you mean {' or '.join(repr(clipped(c)) for c in close)}?)" if close else ""
 
 
@@ -727,8 +728,9 @@ class UnplacedValuesError(InputError):
     ) -> None:
         first = "" if row is None else f", the first in row {row:,} below the header"
         where = "" if cells is None else f" ({counted(cells, 'cell')}{first})"
+        in_shell = quote(column) if "'" in column else f"'{column}'"
         super().__init__(
-            f"{fault}{where}; list them with `anonto match TABLE --column {column!r} --plan PLAN --values` or the "
+            f"{fault}{where}; list them with `anonto match TABLE --column {in_shell} --plan PLAN --values` or the "
             f"exception's .values, and {remedy}."
         )
         self.values, self.cells, self.row = tuple(values), cells, row
@@ -822,12 +824,16 @@ class NotInOrderError(UnplacedValuesError):
         )
 
 
+ALMOST_ASKED_FOR = 0.85
+"""So close must a name be that is shown: the first line of a file without names has cells, which nobody asked for."""
+
+
 class MissingColumnError(InputError):
     """A column that the table does not have."""
 
     def __init__(self, name: str, table_columns: Collection[str]) -> None:
         super().__init__(
-            f"The table has no column {name!r}{near(name, table_columns)}; it has "
+            f"The table has no column {name!r}{near(name, table_columns, ALMOST_ASKED_FOR)}; it has "
             f"{counted(len(table_columns), 'column')}, and their names must stand in its first line."
         )
 

@@ -40,7 +40,6 @@ LARGEST_FILE = 16 << 20
 DEEPEST = 6
 """Tables and lists inside each other: the plan, its columns, a column, a list of its texts, and some room."""
 LONGEST_TEXT = 10_000
-LONGEST_LIST = 1_000_000
 LARGEST_NUMBER = (1 << 63) - 1
 
 
@@ -290,8 +289,6 @@ def _require_shape(value: Any, where: str, depth: int = 1) -> None:
     elif isinstance(value, Mapping | list | tuple):
         if depth > DEEPEST:
             raise ParameterError(where, f"at most {DEEPEST} tables and lists inside each other", "more")
-        if len(value) > LONGEST_LIST:
-            raise ParameterError(where, f"a list of at most {LONGEST_LIST:,}", f"{len(value):,}")
         for key, one in value.items() if isinstance(value, Mapping) else enumerate(value, start=1):
             _require_shape(key, f"A name in {where}", depth)
             inside = f"{key!r} of {where}" if isinstance(value, Mapping) else where

@@ -103,7 +103,7 @@ def _match_plan(table: str, column: str, plan: Path, *, values: bool, as_json: b
 
     chosen = plan_of(plan)
     description = chosen.description(column)
-    cells = read_table(table, **chosen.table).column(column)
+    cells = read_table(table, **chosen.reading).column(column)
     encoded, found = misfits(column, cells, description, opener(chosen.folder))
     n_cells, n_missing = len(encoded) - encoded.n_missing, encoded.n_missing
     unfit = {"distinct": len(found), "cells": sum(one.cells for one in found)}

@@ -25,6 +25,7 @@ import math
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -38,16 +39,28 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 IDLE_SECONDS = 2.0
 LENGTH_BYTES = 8
+GREETING = b"anonto decoder\n"
 LEAST_MEMORY, TIMES_THE_FILE = 2 << 30, 200
 """Memory that decoding may take where it is limited: so much for any file, and more by the size of the file."""
 LEAST_SECONDS, SECONDS_PER_MEGABYTE = 20, 5
 """Time of the processor, likewise. Both are far more than files take that are not made to fill them."""
+
+ENDED_BY_SYSTEM = {-getattr(signal, name) for name in ("SIGKILL", "SIGXCPU") if hasattr(signal, name)}
 
 _lock = threading.Lock()
 
 
 class UndecodableError(Exception):
     """The decoder raised or ended over a file; what its library said stays there, for it may show cells."""
+
+    def __init__(self, *, ran_out: bool = False) -> None:
+        super().__init__()
+        self.ran_out = ran_out
+        """Whether the system ended it, because memory or time ran out."""
+
+    def reason(self, otherwise: str) -> str:
+        """What is told of the file."""
+        return "decoding it takes more memory or time than such a file should" if self.ran_out else otherwise
 
 
 def decoded_apart(function: Callable[..., Found], *given: object, n_bytes: int | None = None) -> Found:
@@ -66,15 +79,22 @@ def decoded_apart(function: Callable[..., Found], *given: object, n_bytes: int |
         answer = _process.answer(request) if _process.is_there() else None
         if answer is None:
             if not _process.start():  # where no process can be started, files are decoded here
-                return function(*given)
+                return _decoded_here(function, given)
             answer = _process.answer(request)
-    if answer is None:
-        raise UndecodableError
+            if answer is None:
+                raise UndecodableError(ran_out=_process.ran_out())
     is_done, found = pickle.loads(answer)  # noqa: S301 - from the process that this one started
     if not is_done:
         raise UndecodableError
     result: Found = found
     return result
+
+
+def _decoded_here(function: Callable[..., Found], given: tuple[object, ...]) -> Found:
+    try:
+        return function(*given)
+    except Exception:
+        raise UndecodableError from None
 
 
 class _Process:
@@ -91,6 +111,8 @@ class _Process:
     def start(self) -> bool:
         """Start a new process; whether it came up."""
         self.end()
+        if not sys.executable:  # as in a program that has Python inside
+            return False
         paths = os.pathsep.join(path for path in sys.path if path)
         try:
             self._running = subprocess.Popen(
@@ -104,7 +126,23 @@ class _Process:
         except OSError:
             return False
         self._parent = os.getpid()
-        return self._heard() is not None
+        return self._is_greeting()
+
+    def _is_greeting(self) -> bool:
+        """Whether it is a decoder that came up; another program, or one that is interrupted, is ended."""
+        greeting = None
+        try:
+            if self._running is not None and self._running.stdout is not None:
+                greeting = self._running.stdout.read(len(GREETING))
+        finally:
+            if greeting != GREETING:
+                self.end()
+        return greeting == GREETING
+
+    def ran_out(self) -> bool:
+        """Whether the system ended the process that gave no answer: then nothing is known of the file."""
+        code = None if self._running is None else self._running.wait()
+        return code in ENDED_BY_SYSTEM
 
     def answer(self, request: bytes) -> bytes | None:
         """What the process says to a request; None if it ends meanwhile."""
@@ -168,7 +206,8 @@ def serve() -> None:
     os.dup2(2, 1)  # whatever a library prints is no answer
     requests: queue.Queue[bytes] = queue.Queue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
-    _send(answers, b"")
+    answers.write(GREETING)
+    answers.flush()
     with suppress(queue.Empty):
         while True:
             _send(answers, _answer(requests.get(timeout=IDLE_SECONDS)))

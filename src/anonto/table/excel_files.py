@@ -64,9 +64,10 @@ def read_excel(
     _refuse_expansion(path)
     try:
         found = decoded_apart(decoded_sheet, path, sheet, n_bytes=path.stat().st_size)
-    except UndecodableError:
+    except UndecodableError as error:
         _refuse_far_cells(*_span_of_parts(path), path)
-        raise MalformedFileError(path.name, "Excel", "it cannot be decoded; it may be damaged or encrypted") from None
+        reason = error.reason("it cannot be decoded; it may be damaged or encrypted")
+        raise MalformedFileError(path.name, "Excel", reason) from None
     if not found.sheets:
         raise EmptyFileError(path.name)
     if found.chosen is None:

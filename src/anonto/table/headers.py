@@ -8,7 +8,6 @@ has again. A text above numbers, dates or codes counts as a name. Years, and num
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -38,6 +37,7 @@ SOME_SORTED = 4
 SOME_YEARS = 3
 YEARS = (1900, 2100)
 
+_COUNTED = re.compile(r"([^\W\d]+)(\d{1,9})")
 _CAPITAL, _SMALL, _DIGIT = re.compile(r"[^\W\d_a-z]"), re.compile(r"[a-z]"), re.compile(r"\d")
 
 
@@ -66,8 +66,8 @@ def refuse_record_as_header(
     sample = records.head(n_records)
     columns = [_Column.of(name, cells) for name, cells in zip(header, sample.iter_columns(), strict=True)]
     _take_numbers_for_names(columns)
-    times = Counter(one.name for one in columns)
-    found = [one.evidence(is_repeated=times[one.name] > 1) for one in columns]
+    _take_counted_codes_for_names(columns)
+    found = [one.evidence() for one in columns]
     values = found.count(VALUE) + found.count(PERHAPS_VALUE)
     are_enough = 4 * values >= n_columns if VALUE in found else 2 * values > n_columns
     if are_enough and values >= 4 * found.count(NAME):
@@ -113,14 +113,14 @@ class _Column:
         below = self.numbers[np.isfinite(self.numbers)]
         return _is_year(self.number) and not (below.size and all(map(_is_year, below.tolist())))
 
-    def evidence(self, *, is_repeated: bool) -> str:
+    def evidence(self) -> str:
         if _is_missing(self.name) or self.is_name:
             return UNKNOWN
         if np.isfinite(self.number):
             return self._of_a_number()
         if is_date(self.name):
             return self._of_a_date()
-        return self._of_a_text(is_repeated=is_repeated)
+        return self._of_a_text()
 
     def _of_a_number(self) -> str:
         if self.is_year_alone:
@@ -138,10 +138,12 @@ class _Column:
             return VALUE
         return NAME if self.is_numeric else UNKNOWN
 
-    def _of_a_text(self, *, is_repeated: bool) -> str:
+    def _of_a_text(self) -> str:
         if self.is_numeric or (self.values and _share(self.values, is_date) >= ALMOST_ALL):
             return NAME
         is_code = _has_digit(self.name) and len(self.name) >= SHORTEST_CODE
+        if self.values == [self.name]:
+            return UNKNOWN  # a box that was ticked, as surveys export it
         if self.name in self.values:
             return VALUE if is_code else PERHAPS_VALUE
         form = _form(self.name)
@@ -149,7 +151,7 @@ class _Column:
             return VALUE
         if self.values and not _has_digit(self.name) and _share(self.values, _has_digit) >= ALMOST_ALL:
             return NAME
-        return PERHAPS_VALUE if is_repeated else UNKNOWN
+        return UNKNOWN
 
 
 def _take_numbers_for_names(columns: Sequence[_Column]) -> None:
@@ -163,6 +165,18 @@ def _take_numbers_for_names(columns: Sequence[_Column]) -> None:
     if is_counted or (is_sorted and (are_years or are_apart)):
         for one in named:
             one.is_name = True
+
+
+def _take_counted_codes_for_names(columns: Sequence[_Column]) -> None:
+    """Codes that count columns: ``Q10``, ``Q11``, or the wells ``A01``, ``A02`` of a plate."""
+    series: dict[str, list[tuple[int, _Column]]] = {}
+    for one in columns:
+        if found := _COUNTED.fullmatch(one.name):
+            series.setdefault(found[1], []).append((int(found[2]), one))
+    for counted in series.values():
+        if len(counted) > 1 and all(before < after for (before, _), (after, _) in pairwise(counted)):
+            for _, one in counted:
+                one.is_name = True
 
 
 def _is_year(number: float) -> bool:

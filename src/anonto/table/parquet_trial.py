@@ -27,8 +27,8 @@ def require_decodable(files: Iterable[Path]) -> None:
             continue
         try:
             fault = decoded_apart(fault_of_parquet, str(path))
-        except UndecodableError:
-            fault = UNDECODABLE
+        except UndecodableError as error:
+            fault = "" if error.ran_out else UNDECODABLE  # what is too large there may be read here, in parts
         if fault:
             raise MalformedFileError(file.name, "Parquet", fault)
         _tried[path] = before

@@ -34,8 +34,9 @@ def read_stat(path: Path, found: TableFormat) -> Table:
         n_bytes = path.stat().st_size
     try:
         frame, facts = decoded_apart(decoded_stat, path, found, n_bytes=n_bytes)
-    except UndecodableError:
-        raise MalformedFileError(path.name, found.upper(), "it cannot be decoded; it may be damaged") from None
+    except UndecodableError as error:
+        reason = error.reason("it cannot be decoded; it may be damaged")
+        raise MalformedFileError(path.name, found.upper(), reason) from None
     labels = _labels(facts, frame)
     sha256 = file_sha256(path)
     return Table(frame, Origin(name=path.name, format=found, sha256=sha256, labels=labels, files=(path.resolve(),)))

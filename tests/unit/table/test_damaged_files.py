@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
 import struct
 import subprocess
 import sys
 import textwrap
 import zipfile
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pyreadstat
@@ -22,6 +24,10 @@ from anonto.table.decoder import UndecodableError, decoded_apart
 from anonto.table.reading import read_table, table_format
 from anonto.table.series import as_text_series
 from anonto.table.stretches import open_stretches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 MEGABYTE = 1 << 20
 
@@ -249,3 +255,38 @@ def test_a_gzip_bomb_is_refused_by_every_reader(tmp_path, read):
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a\n" + b"1\n" * (5 * MEGABYTE)))
     with pytest.raises(ExpansionError, match="expands beyond 200 times its size"):
         read(tmp_path / "t.csv.gz")
+
+
+@pytest.fixture
+def own_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    process = decoder._Process()
+    monkeypatch.setattr(decoder, "_process", process)
+    yield
+    process.end()
+
+
+@pytest.mark.usefixtures("own_process")
+@pytest.mark.parametrize("python", ["", "/does/not/exist", "/bin/echo", "/bin/true"])
+def test_without_a_process_apart_files_are_decoded_here(
+    python: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that has Python inside is not started as one."""
+    monkeypatch.setattr(sys, "executable", python)
+    pl.DataFrame({"a": [1, 2]}).write_excel(tmp_path / "whole.xlsx")
+    assert read_table(tmp_path / "whole.xlsx").frame["a"].to_list() == [1, 2]
+    (tmp_path / "damaged.xlsx").write_bytes((tmp_path / "whole.xlsx").read_bytes()[:-400])
+    with pytest.raises(MalformedFileError):
+        read_table(tmp_path / "damaged.xlsx")
+
+
+@pytest.mark.usefixtures("own_process")
+def test_a_process_that_the_system_ended_says_nothing_of_a_parquet_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_trial, "fault_of_parquet", kill_me)
+    pl.DataFrame({"a": [1, 2]}).write_parquet(tmp_path / "in.parquet")
+    assert read_table(tmp_path / "in.parquet").frame["a"].to_list() == [1, 2]
+
+
+def kill_me(_: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)

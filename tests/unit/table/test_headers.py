@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import polars as pl
 import pytest
 
 import anonto
 from anonto.cli.main import run
-from anonto.errors import DuplicateColumnError, ForeignReleaseError, RecordAsHeaderError, ReleasedAsIsWarning
+from anonto.errors import (
+    DuplicateColumnError,
+    ForeignReleaseError,
+    RecordAsHeaderError,
+    ReleasedAsIsWarning,
+    SharedNamesError,
+)
 from anonto.plan import Plan
 from anonto.propose import propose
 from anonto.table.csv_stretches import CsvStretches
 from anonto.table.reading import read_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NAMED = {
     "text above numbers": "age,weight\n34,70.5\n51,66\n",
@@ -124,3 +135,39 @@ def test_further_columns_of_a_release_are_counted_and_long_names_cut():
     with pytest.warns(ReleasedAsIsWarning) as warned:
         anonto.mask(original, plan, seed=1 << 100)
     assert not any("n" * 81 in str(one.message) for one in warned)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "respondent,Asthma,Diabetes,Gout\n1,Asthma,,\n2,,Diabetes,Gout\n3,Asthma,Diabetes,\n",
+        "Q10,Q11,Q12,Q13\nA07,B01,A07,C02\nB01,A07,C02,A07\n",
+        "well,A01,A02\nx,S12,S13\ny,S14,S12\n",
+    ],
+)
+def test_ticked_boxes_and_counted_codes_are_names(text: str, tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(text)
+    assert read_table(tmp_path / "in.csv").frame.columns == text.split("\n", maxsplit=1)[0].split(",")
+
+
+def test_names_that_columns_share_are_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("comment,comment\nfine,good\nbad,fair\n")
+    with pytest.raises(SharedNamesError):
+        read_table(tmp_path / "in.csv")
+
+
+def test_a_cell_of_a_first_record_is_no_suggestion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.csv").write_text("diabetes of aa,John Doe\ngout of bb,Jane Roe\nflu of cc,Jim Poe\n")
+    (tmp_path / "plan.toml").write_text(
+        "[columns.diabetes]\n[[steps]]\nmethod = 'random-swap'\ncolumns = ['diabetes']\n"
+    )
+    words = [
+        "mask",
+        str(tmp_path / "in.csv"),
+        "--plan",
+        str(tmp_path / "plan.toml"),
+        "--output",
+        str(tmp_path / "o.csv"),
+    ]
+    assert run(words) == 2
+    assert "of aa" not in capsys.readouterr().err
