@@ -9,7 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= auto
-FUZZ ?= 60
+FUZZ ?= 31
 
 .PHONY: demo test fuzz kill lint format docs bench reproduce clean system
 .DELETE_ON_ERROR:

@@ -1,7 +1,7 @@
 """What all fuzzers share: numbered cases, mutated bytes, the command line run and judged, a process for what may crash.
 
 A case is a function of its subject and its number alone, so that one that failed can be run again:
-`ANONTO_FUZZ_CASE=1234 pytest tests/fuzz/test_plans.py`. `ANONTO_FUZZ=60` runs sixty times as many cases as the suite.
+`ANONTO_FUZZ_CASE=1234 pytest tests/fuzz/test_plans.py`. `ANONTO_FUZZ=31` runs 31 times as many cases as the suite.
 """
 
 from __future__ import annotations
