@@ -68,7 +68,7 @@ def decoded_apart(function: Callable[..., Found], *given: object, n_bytes: int |
 
     Args:
         function: A function of a module.
-        given: Its arguments.
+        given: Its arguments; paths must be absolute, for the process stays in the folder that it was started in.
         n_bytes: The size of the file, where memory and time are to be limited by it, as far as the system can.
 
     Raises:

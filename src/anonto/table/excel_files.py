@@ -63,7 +63,7 @@ def read_excel(
         raise MissingPackageError("Reading Excel workbooks", "fastexcel", "excel") from None
     _refuse_expansion(path)
     try:
-        found = decoded_apart(decoded_sheet, path, sheet, n_bytes=path.stat().st_size)
+        found = decoded_apart(decoded_sheet, path.absolute(), sheet, n_bytes=path.stat().st_size)
     except UndecodableError as error:
         _refuse_far_cells(*_span_of_parts(path), path)
         reason = error.reason("it cannot be decoded; it may be damaged or encrypted")

@@ -33,7 +33,7 @@ def read_stat(path: Path, found: TableFormat) -> Table:
     with opened(path):  # a file that may not be read is told by its own sentence
         n_bytes = path.stat().st_size
     try:
-        frame, facts = decoded_apart(decoded_stat, path, found, n_bytes=n_bytes)
+        frame, facts = decoded_apart(decoded_stat, path.absolute(), found, n_bytes=n_bytes)
     except UndecodableError as error:
         reason = error.reason("it cannot be decoded; it may be damaged")
         raise MalformedFileError(path.name, found.upper(), reason) from None

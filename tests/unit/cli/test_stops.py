@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 STOPPED = "Error: Stopped; nothing was left half-written.\n"
 STOPPED_WHILE_LOADING = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a shell may have it ignored, as nohup does
 name, number = sys.argv[1], int(sys.argv[2])
 del sys.argv[1:3]
 

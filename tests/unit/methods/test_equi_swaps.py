@@ -727,11 +727,11 @@ def test_missing_cells_of_very_many_columns_stay_in_their_rows() -> None:
         assert released[name].sort().equals(table[name].sort())
 
 
-def test_a_k_beyond_all_whole_numbers_of_the_machine_makes_one_bin() -> None:
-    plan = {
-        "columns": {"a": {"kind": "numeric"}},
-        "steps": [{"method": "equi-depth-swap", "columns": ["a"], "k": 10**20}],
-    }
+def test_the_largest_k_makes_one_bin_and_a_larger_one_is_refused() -> None:
+    step = {"method": "equi-depth-swap", "columns": ["a"]}
+    plan = {"columns": {"a": {"kind": "numeric"}}, "steps": [{**step, "k": 2**63 - 1}]}
+    with pytest.raises(ParameterError, match="a number of at most"):
+        anonto.mask(pl.DataFrame({"a": [1, 2, 3, 4]}), {**plan, "steps": [{**step, "k": 10**20}]}, seed=1 << 90)
     with pytest.warns(OneBinWarning):
         release = anonto.mask(pl.DataFrame({"a": [1, 2, 3, 4]}), plan, seed=1 << 90)
     assert release.evidence["steps"][0]["bins"] == 1

@@ -24,6 +24,8 @@ from anonto.table.decoder import UndecodableError, decoded_apart
 from anonto.table.reading import read_table, table_format
 from anonto.table.series import as_text_series
 from anonto.table.stretches import open_stretches
+from anonto.table.table import Origin, Table
+from anonto.table.writing import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -290,3 +292,17 @@ def test_a_process_that_the_system_ended_says_nothing_of_a_parquet_file(
 
 def kill_me(_: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("own_process")
+@pytest.mark.parametrize("ending", ["xlsx", "sav", "parquet"])
+def test_a_name_without_its_folder_is_read_after_the_folder_was_left(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that decodes stays where it was started."""
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        write_table(Table(pl.DataFrame({"a": [number, 7]}), Origin(name="", format="csv")), f"in.{ending}")
+        assert read_table(f"in.{ending}").frame["a"].to_list() == [number, 7]
