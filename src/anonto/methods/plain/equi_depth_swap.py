@@ -56,14 +56,13 @@ def around_farthest_pairs(rest: Longs, distances: Floats, k: int) -> list[Longs]
         between = distances[np.ix_(rest, rest)]
         np.fill_diagonal(between, -1.0)
         r, s = (int(place) for place in np.unravel_index(np.argmax(between), between.shape))
-        # Step 2: r and the k − 1 rows nearest to it are a bin; a row of s stays outside if others are as near.
-        record_of_s, n_of_s = rest[s], np.count_nonzero(rest == rest[s])
+        # Step 2: r and the k − 1 rows nearest to it are a bin.
+        record_of_s = rest[s]
         around_r, rest = around(rest, r, distances, k)
-        bins.append(around_r)
-        # Step 3: so are s and the k − 1 rows nearest to it of the rest; if s is gone, the first row of the rest.
-        is_gone = np.count_nonzero(rest == record_of_s) < n_of_s - (record_of_s == around_r[0])
-        around_s, rest = around(rest, 0 if is_gone else int(np.searchsorted(rest, record_of_s)), distances, k)
-        bins.append(around_s)
+        # Step 3: so are s and the k − 1 rows nearest to it of the rest. Where all rows are as far from r as s, that may
+        # be in the bin of r; then all before it are there too, and the first row of the rest takes its place.
+        around_s, rest = around(rest, int(np.searchsorted(rest, record_of_s)), distances, k)
+        bins += [around_r, around_s]
     # The paper forgets the rows that are left, fewer than 2k: they are the last bin.
     return [*bins, rest] if rest.size else bins
 
