@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import anonto
-from anonto.methods import bin_kernels
+from anonto.methods import bin_kernels, microaggregation_kernels
 from anonto.methods.bins import Bins
 from anonto.methods.equi_depth_swap import equi_depth_bins
 from anonto.methods.equi_width_swap import EquiWidthSwap
@@ -24,6 +24,7 @@ from anonto.methods.noise import candidate_concepts, replacements
 from anonto.methods.plain import equi_depth_swap as plain_equi_depth
 from anonto.methods.plain import mdav as plain_mdav
 from anonto.methods.plain import refine as plain_refine
+from anonto.methods.plain import refine_centroids as plain_centroids
 from anonto.methods.plain import semantic_noise as plain_noise
 from anonto.methods.plain.equi_width_swap import exchanged_in_cells, grid_places
 from anonto.methods.plain.pair_swap import exchanged_in_pairs
@@ -328,6 +329,29 @@ def test_the_local_search_makes_the_same_groups(drawn: tuple[Space, Any], k: int
     assert fast is not None
     plain = plain_refine.refined(space, groups, k, pair_cost=pair_cost)
     assert as_lists(plain) == as_lists(fast.groups)
+
+
+@always_the_same
+@given(st.integers(1, 5), st.integers(2, 6), SEEDS)
+def test_records_move_to_the_same_centres(k: int, n_groups: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(k, 2 * k, n_groups)
+    groups = Groups(rng.permutation(sizes.sum()).astype(np.int32), np.cumsum([0, *sizes]))
+    centres = microaggregation_kernels.Centres(
+        units=rng.integers(0, 9, (sizes.sum(), 2)) / 8,
+        means=rng.integers(0, 9, (n_groups, 2)) / 8,
+        codes=rng.integers(0, 4, (sizes.sum(), 2)).astype(np.int32),
+        places=rng.integers(0, 3, (n_groups, 2)).astype(np.int32),
+        squares=rng.integers(0, 9, 4 * 3) / 8,
+        starts=np.array([0, -1]),
+        widths=np.array([3, 0]),
+        weights=np.array([1.0, 0.5]),
+    )
+    near = np.array([rng.permutation(np.delete(np.arange(n_groups), one)) for one in range(n_groups)], dtype=np.int32)
+    lists, members = as_lists(groups), groups.padded(2 * k - 1)
+    changes = plain_centroids.move_to_centres(centres, lists, near.tolist(), k, 1e-9)
+    assert microaggregation_kernels.move_to_centres(centres, members, sizes, near, k, 1e-9) == changes
+    assert as_lists(Groups.from_padded(members, sizes)) == lists
 
 
 # ------------------------------------------------------------------------------------------------ bins

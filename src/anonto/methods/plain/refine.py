@@ -81,23 +81,21 @@ def _refine_pair(a: Group, b: Group, costs: Floats, k: int) -> int:
     """Make the change between two groups that lowers the loss most, again and again; how many there were."""
     for made in range(MOST_CHANGES * (2 * k - 1)):
         # Step 3: of all exchanges, moves from a to b and moves from b to a, take the one with the largest gain.
-        change, place_a, place_b = _best_exchange(a, b, costs)
+        possible: list[tuple[float, int | None, int | None]] = [_best_exchange(a, b, costs)]
         if len(a) > k and len(b) < 2 * k - 1:
-            after, place = _best_move(a, b, costs)
-            if after < change:
-                change, place_a, place_b = after, place, None
+            possible.append((*_best_move(a, b, costs), None))
         if len(b) > k and len(a) < 2 * k - 1:
             after, place = _best_move(b, a, costs)
-            if after < change:
-                change, place_a, place_b = after, None, place
+            possible.append((after, None, place))
+        change, place_a, place_b = min(possible, key=lambda one: one[0])
         if change >= -WORTH_IT:
             return made
         if place_a is not None and place_b is not None:
             a[place_a], b[place_b] = b[place_b], a[place_a]
         elif place_a is not None:
-            _move(a, b, place_a)
+            move(a, b, place_a)
         elif place_b is not None:
-            _move(b, a, place_b)
+            move(b, a, place_b)
     return MOST_CHANGES * (2 * k - 1)
 
 
@@ -118,17 +116,17 @@ def _best_exchange(a: Group, b: Group, costs: Floats) -> tuple[float, int | None
     return best
 
 
-def _best_move(a: Group, b: Group, costs: Floats) -> tuple[float, int | None]:
+def _best_move(a: Group, b: Group, costs: Floats) -> tuple[float, int]:
     """What the loss changes by when a member of a moves to b, and its place; of equal changes the first."""
     within_a, to_b = costs[np.ix_(a, a)].sum(axis=1), costs[np.ix_(a, b)].sum(axis=1)
     pairs_a, pairs_b = within_a.sum() / 2, costs[np.ix_(b, b)].sum(axis=1).sum() / 2
     without = (pairs_a - within_a) / (len(a) - 1) - pairs_a / len(a)
     changes = without + (pairs_b + to_b) / (len(b) + 1) - pairs_b / len(b)
     place = int(np.argmin(changes))
-    return (float(changes[place]), place) if changes[place] < 0.0 else (0.0, None)
+    return float(changes[place]), place
 
 
-def _move(source: Group, target: Group, place: int) -> None:
+def move(source: Group, target: Group, place: int) -> None:
     """Put a member behind those of another group; the last of its own takes its place."""
     target.append(source[place])
     source[place] = source[-1]

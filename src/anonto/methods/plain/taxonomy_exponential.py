@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.methods.plain.replacement import below
 from anonto.rng import row_words
-from anonto.rng_kernels import mixed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,6 +62,5 @@ def taxonomy_exponential(
         level = levels[::-1][int(np.argmax(running > uniform))]
         # and further bits one of the concepts at it.
         tied = np.flatnonzero(away == level)
-        bits = int(mixed(np.uint64((int(picks[cell]) + 0x9E3779B97F4A7C15) % 2**64)))
-        out[cell] = concepts[tied[int((bits >> 11) * 2.0**-53 * tied.size)]]
+        out[cell] = concepts[tied[below(int(picks[cell]), 0, tied.size)]]
     return out
