@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
+PACKAGE = PROJECT / "src" / "anonto"
 PAGES = sorted(DOCS.rglob("*.md"))
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 PAGES_ABOUT_MEASURES = ("explanation/measures", "reference/measures", "how-to/choose-a-measure")
@@ -210,6 +211,19 @@ def test_the_readme_names_the_extra_beside_what_needs_it(words: str, extra: str)
     beside = [line.partition(words)[2].partition(",")[0] for line in readme.splitlines() if words in line]
     assert beside
     assert all(f"`{extra}`" in line for line in beside if "|" not in line)
+
+
+def test_the_page_of_plain_algorithms_names_files_that_exist() -> None:
+    page = (DOCS / "explanation" / "plain-algorithms.md").read_text(encoding="utf-8")
+    files = re.findall(r"`((?:methods|risk|tests)/[\w/]+\.py)`", page)
+    assert [one for one in files if not (PACKAGE / one).is_file() and not (PROJECT / one).is_file()] == []
+    assert len(files) > 30
+
+
+def test_every_plain_algorithm_is_on_its_page() -> None:
+    page = (DOCS / "explanation" / "plain-algorithms.md").read_text(encoding="utf-8")
+    plain = [one for one in PACKAGE.glob("*/plain/*.py") if one.name != "__init__.py"]
+    assert [one.name for one in plain if f"`{one.relative_to(PACKAGE).as_posix()}`" not in page] == []
 
 
 def test_the_readme_fits_a_short_read() -> None:

@@ -22,6 +22,8 @@ stays visible.
 
 Reference: Li, Shen, Multivariate equi-width data swapping, PAKDD 2010, Algorithm 1. Departures: the leftover bin, which
 the paper forgets; standardised columns; columns that are not numbers.
+
+Step by step: `anonto.methods.plain.equi_depth_swap`.
 """
 
 from __future__ import annotations

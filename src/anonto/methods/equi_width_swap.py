@@ -15,6 +15,8 @@ Bins of one record never move: the evidence counts them. Nothing is proved of th
 somebody who knows the width can tell. The cost is linear in the records.
 
 Reference: Li, Shen, Multivariate equi-width data swapping, PAKDD 2010, Algorithm 2.
+
+Step by step: `anonto.methods.plain.equi_width_swap`.
 """
 
 from __future__ import annotations

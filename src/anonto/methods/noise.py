@@ -17,6 +17,8 @@ the values of a partner: in a very large ontology declare a root, or take ``cand
 
 Reference: Rodriguez-Garcia, Sánchez, Batet, Perturbative data protection of multivariate nominal datasets, PSD 2016,
 Algorithm 1.
+
+Step by step: `anonto.methods.plain.replacement`.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ as the nearest and the farthest stand side by side in their order.
 
 Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algorithm 2. Departures: none; ties, which
 the paper leaves open, are drawn at random, record by record.
+
+Step by step: `anonto.methods.plain.rank_swap`.
 """
 
 from __future__ import annotations

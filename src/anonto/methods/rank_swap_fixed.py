@@ -6,6 +6,8 @@ the next k. Far from the first value the order tells little, as values at the sa
 other: this is the baseline of the two methods that look for the nearest records of each record anew.
 
 Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algorithm 1.
+
+Step by step: `anonto.methods.plain.rank_swap_fixed`.
 """
 
 from __future__ import annotations

@@ -13,6 +13,8 @@ there is none, and a cell without a value stays where it is.
 Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algorithm 3. Departures: a cell of the
 reference that was already exchanged is left alone, as in Algorithm 1; ties, which the paper leaves open, are drawn at
 random, row by row. Added: columns of other kinds than nominal, weights, missing cells.
+
+Step by step: `anonto.methods.plain.rank_swap_joint`.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ data. `taxonomy-exponential` has a proof.
 References: Rodriguez-Garcia, Batet, Sánchez, A semantic framework for noise addition with nominal data,
 Knowledge-Based Systems 2017 (reconstructed; the full text was not at hand); the replacement is Algorithm 1 of
 Rodriguez-Garcia, Sánchez, Batet, PSD 2016.
+
+Step by step: `anonto.methods.plain.semantic_noise`.
 """
 
 from __future__ import annotations

@@ -20,6 +20,8 @@ The distance variance is a distance and not a square of one, so its noise may be
 
 Reference: Rodriguez-Garcia, Sánchez, Batet, Perturbative data protection of multivariate nominal datasets, PSD 2016.
 Departures: what is said above of more than two columns, of numbers, of missing cells and of Laplace noise is not in it.
+
+Step by step: `anonto.methods.plain.semantic_noise_joint`.
 """
 
 from __future__ import annotations

@@ -22,6 +22,8 @@ does not keep it on this taxonomy.
 
 References: McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007; Chatzikokolakis, Andrés, Bordenabe,
 Palamidessi, Broadening the scope of differential privacy using metrics, PETS 2013.
+
+Step by step: `anonto.methods.plain.taxonomy_exponential`.
 """
 
 from __future__ import annotations

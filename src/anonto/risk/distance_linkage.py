@@ -3,6 +3,8 @@
 Ties count one over their number, so that an unmasked table gives its distinct records divided by its rows.
 
 References: Pagliuca, Seri, ISTAT 1999; Domingo-Ferrer, Torra, in Confidentiality, Disclosure and Data Access (2001).
+
+Step by step: `anonto.risk.plain.distance_linkage`.
 """
 
 from __future__ import annotations
