@@ -122,11 +122,10 @@ def mdav(
     )
     found = np.empty(k + 1, np.int32)
     while n_rows - done >= 2 * k:
-        # Step 1a: the average record of the rows that are left, and r, the row farthest from it.
+        # Step 1, and step 2 where fewer than 3k rows are left: r is the row farthest from the average record.
         middle_of(space, bounds, tree, occurrences, live, sums, point, values)
         r = farthest_from_middle(space, bounds, tree, live, watch, point, values)
-        # Step 2: the group of r and, where 3k rows are left, that of s, the row farthest from r (step 1b). Of fewer
-        # rows one group is made, around r alone (step 3).
+        # The group of r; in step 1 also that of s, the row farthest from r.
         for turn in range(2 if n_rows - done >= 3 * k else 1):
             seed = r
             if turn == 1:
@@ -135,7 +134,7 @@ def mdav(
             done += k
             n_groups += 1
             offsets[n_groups] = done
-    # Step 4: the rows that are left, fewer than 2k, are the last group.
+    # Step 3: the rows that are left, fewer than 2k, are the last group.
     if done < n_rows:
         place_of = np.empty(live.size, np.int64)
         for place in range(live.size):

@@ -37,20 +37,19 @@ def mdav(space: Space, counts: Longs, k: int) -> Groups:
     """
     rest = np.repeat(np.arange(counts.size), counts)
     groups = []
-    # Step 3: of 2k to 3k − 1 rows one more group is made, around r alone.
-    while rest.size >= 2 * k:
-        two_groups = rest.size >= 3 * k
-        # Step 1a: the average record of the rows that are left, and r, the row farthest from it.
+    # Step 1: while 3k rows are left, r is the one farthest from their average record, and s the one farthest from r;
+    # each of them with the k − 1 rows nearest to it is a group. If s is in the group of r, the next farthest is taken.
+    while rest.size >= 3 * k:
         r = farthest(rest, distances_to(space, middle_of(space, rest)))
-        # Step 2: r and the k − 1 rows nearest to it are a group.
-        group, rest = around(space, rest, r, k)
+        around_r, rest = around(space, rest, r, k)
+        s = farthest(rest, distances_to(space, record(space, r)))
+        around_s, rest = around(space, rest, s, k)
+        groups += [around_r, around_s]
+    # Step 2: of 2k to 3k − 1 rows one more group is taken, around r alone.
+    if rest.size >= 2 * k:
+        group, rest = around(space, rest, farthest(rest, distances_to(space, middle_of(space, rest))), k)
         groups.append(group)
-        if two_groups:
-            # Step 1b: s, the row farthest from r; then s and the k − 1 rows nearest to it are a group too.
-            s = farthest(rest, distances_to(space, record(space, r)))
-            group, rest = around(space, rest, s, k)
-            groups.append(group)
-    # Step 4: the rows that are left, fewer than 2k, are the last group.
+    # Step 3: the rows that are left, fewer than 2k, are the last group.
     return as_groups([*groups, rest] if rest.size else groups)
 
 

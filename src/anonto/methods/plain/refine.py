@@ -60,11 +60,13 @@ def refined(space: Space, groups: Groups, k: int, *, pair_cost: PairCost) -> Gro
 
 
 def _costs(space: Space, one: int, pair_cost: PairCost) -> Floats:
+    """What a record and each other one add to the loss of their group."""
     parts = contributions(space, record(space, one))
     return np.asarray((parts**2 if pair_cost == "squares" else parts).sum(axis=0))
 
 
 def _near(space: Space, members: list[Group], costs: Floats) -> list[Group]:
+    """For each group the others in the order of their distance; a medoid has the least costs to its group."""
     medoids = []
     for group in members:
         sums = np.round(costs[np.ix_(group, group)].sum(axis=1), 9)

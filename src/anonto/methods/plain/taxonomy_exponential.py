@@ -56,11 +56,10 @@ def taxonomy_exponential(
         levels, sizes = np.unique(away, return_counts=True)
         rate = epsilon / (2.0 * sensitivity) if sensitivity else 0.0
         weights = (sizes * np.exp(-rate * levels))[::-1]
-        # Step 3: a uniform number of 128 bits chooses the distance,
+        # Step 3: a uniform number of 128 bits chooses the distance, and further bits one of the concepts at it.
         uniform = float(Fraction(int(first[cell]) * 2**64 + int(second[cell]), 2**128))
         running = np.cumsum(weights) / weights.sum()
-        level = levels[::-1][int(np.argmax(running > uniform))]
-        # and further bits one of the concepts at it.
-        tied = np.flatnonzero(away == level)
+        place = min(int(np.searchsorted(running, uniform, side="right")), levels.size - 1)
+        tied = np.flatnonzero(away == levels[::-1][place])
         out[cell] = concepts[tied[below(int(picks[cell]), 0, tied.size)]]
     return out
