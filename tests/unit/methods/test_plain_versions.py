@@ -321,6 +321,13 @@ def test_v_mdav_makes_the_same_groups(drawn: tuple[Space, Any], k: int) -> None:
     assert as_lists(v_mdav(space, counts, k)) == as_lists(variable_mdav(space, counts, k))
 
 
+def test_rows_left_over_by_v_mdav_join_the_lowest_of_equally_near_records() -> None:
+    space = space_of([NumberPart(np.array([20.0, 2.0, 1.0, 0.0, 10.0, 18.0, 19.0]))], squared=False)
+    counts = np.array([1, 1, 1, 1, 2, 1, 1])
+    assert as_lists(v_mdav(space, counts, 3)) == [[0, 6, 5], [3, 2, 1, 4, 4]]
+    assert as_lists(variable_mdav(space, counts, 3)) == [[0, 6, 5], [3, 2, 1, 4, 4]]
+
+
 @always_the_same
 @given(spaces(40), st.integers(2, 5), st.sampled_from(["sum", "squares"]))
 def test_the_local_search_makes_the_same_groups(drawn: tuple[Space, Any], k: int, pair_cost: Any) -> None:
