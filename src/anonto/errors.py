@@ -1323,6 +1323,10 @@ class WorkRefusedError(InputError):
         super().__init__(sentence)
 
 
+class UnclearHeaderError(WorkRefusedError):
+    """A first row that looks like a record; the app asks whether it holds names."""
+
+
 class StoppedWorkError(AnontoError):
     """Work in a process that was stopped before it was done."""
 
