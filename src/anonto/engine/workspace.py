@@ -7,7 +7,6 @@ is gone with it, and the next run that writes into the same folder removes what 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 
 from anonto.errors import UnwritableFileError
 from anonto.stopping import held
-from anonto.table.left_behind import LOCK, WORKING, clear_left_over, is_locked_by_us, this_machine
+from anonto.table.left_behind import LOCK, WORKING, clear_left_over, is_locked_by_us, new_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +40,9 @@ def workspace(output: Path) -> Iterator[Path]:
 
 def _made(beside: Path) -> tuple[Path, IO[bytes]]:
     """A new folder and its lock; again if somebody took it for left over before it was locked."""
+    is_locked = True
     while True:
-        folder = beside / f"{WORKING}{secrets.token_hex(8)}"
+        folder = beside / new_name(WORKING, is_locked=is_locked)
         folder.mkdir(mode=0o700)
         try:
             lock = (folder / LOCK).open("xb", buffering=0)
@@ -51,10 +51,11 @@ def _made(beside: Path) -> tuple[Path, IO[bytes]]:
         except OSError:
             folder.rmdir()
             raise
-        is_locked_by_us(lock.fileno(), wait=True)
+        if not is_locked_by_us(lock.fileno(), wait=True) and is_locked:
+            is_locked = False
+            _remove(folder, lock)
+            continue
         if (folder / LOCK).exists():
-            with suppress(OSError):  # a full disk is told of when something is written that matters
-                lock.write(this_machine())
             return folder, lock
         lock.close()
 

@@ -15,7 +15,7 @@ from anonto.cli.demo import _make_ready
 from anonto.cli.main import run
 from anonto.errors import LeftOverWarning
 from anonto.stopping import started_deaf
-from anonto.table.left_behind import LOCK, WORKING
+from anonto.table.left_behind import LOCK, WORKING, new_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -197,7 +197,7 @@ def test_a_demonstration_does_so_too(folder: Path) -> None:
 
 
 def left_in(folder: Path) -> None:
-    one = folder / f"{WORKING}0123456789abcdef"
+    one = folder / new_name(WORKING)
     one.mkdir()
     (one / LOCK).touch()
     (one / "rows").write_text("rows")
