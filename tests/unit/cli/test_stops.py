@@ -110,7 +110,14 @@ def python(code: str, *words: str, cwd: Path | None = None) -> subprocess.Comple
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [("typer", signal.SIGINT), ("polars", signal.SIGTERM), ("numba", signal.SIGINT), ("numpy", signal.SIGHUP)],
+    [
+        ("anonto.stopping", signal.SIGTERM),
+        ("anonto.stopping", signal.SIGINT),
+        ("typer", signal.SIGINT),
+        ("polars", signal.SIGTERM),
+        ("numba", signal.SIGINT),
+        ("numpy", signal.SIGHUP),
+    ],
 )
 def test_a_stop_while_a_library_is_loaded_is_one_sentence(folder: Path, name: str, number: int) -> None:
     before = sorted(folder.iterdir())
