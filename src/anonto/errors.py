@@ -1130,6 +1130,13 @@ class LeftElsewhereWarning(AnontoWarning):
         )
 
 
+class BrokenReaderWarning(AnontoWarning):
+    """A reader of ontologies from another package that cannot be used."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"The ontology reader {name!r} of another package is left out: {reason}.")
+
+
 class AssumedEncodingWarning(AnontoWarning):
     """A text file whose bytes do not tell their character set."""
 

@@ -27,7 +27,7 @@ from anonto import stats
 from anonto.cli.main import app, run
 from anonto.methods.registry import METHODS
 from anonto.ontology.matching import RULES
-from anonto.ontology.sniff import FORMATS
+from anonto.ontology.readers import OWN, reader_of
 from anonto.ontology.spelling import SPELLINGS
 from anonto.plan import PLAN_KEYS, TABLE_KEYS
 from anonto.table.description import (
@@ -97,10 +97,13 @@ def test_every_measure_is_on_every_page_about_measures(measure: str, page: str) 
     assert f"`{measure}`" in (PROJECT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("page", ["README.md", "docs/reference/formats.md"])
-def test_every_format_is_in_both_tables_of_formats(name: str, page: str) -> None:
-    assert f"| `{name}` |" in (PROJECT / page).read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", OWN)
+def test_every_format_is_in_both_tables_of_formats_with_the_sentence_of_its_reader(name: str) -> None:
+    reader = reader_of(name)
+    assert reader is not None
+    assert reader.name == name
+    assert f"| `{name}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert f"| `{name}` | {reader.sentence} |" in (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", anonto.__all__)

@@ -33,9 +33,6 @@ TABLE_ENDINGS = (
     ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".tab", ".parquet", ".xlsx", ".xls", ".ods", ".sav",
     ".zsav", ".dta", ".xpt", ".sas7bdat",
 )  # fmt: skip
-ONTOLOGY_ENDINGS = (
-    ".csv", ".csv.gz", ".tsv", ".txt", ".obo", ".obo.gz", ".owl", ".owl.gz", ".ttl", ".ttl.gz", ".xml", ".rdf", ".bin",
-)  # fmt: skip
 DEMO = "demo"
 """The folder of the made-up table in that of a session, and where such a table comes from."""
 SLOW = ("risk",)
