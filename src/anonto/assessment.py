@@ -26,7 +26,6 @@ from anonto.errors import (
     ShuffledRowsError,
     UncheckedRowsError,
 )
-from anonto.methods.random_swap import RandomSwap
 from anonto.plan import plan_of
 from anonto.report.pictures import CountedCells, pictures_of
 from anonto.risk.alignment import SHUFFLED, seems_shuffled, shows_order
@@ -44,7 +43,6 @@ from anonto.risk.method_aware_linkage import method_aware_linkage
 from anonto.risk.partial_knowledge import NAME as PARTIAL_KNOWLEDGE
 from anonto.risk.partial_knowledge import partial_knowledge
 from anonto.risk.permutation_distance import permutation_distance
-from anonto.risk.relations import is_swap
 from anonto.risk.row_order import FINDING as IN_ORDER
 from anonto.risk.row_order import row_order as by_row_order
 from anonto.risk.seen_step import seen_step
@@ -347,7 +345,7 @@ def _n_distinct(known: Known | None) -> int:
 
 def _not_at_random(plan: Plan) -> list[str]:
     """Columns whose masked cells are near their original ones by the method."""
-    return [name for step in plan.steps if step.method.name != RandomSwap.name for name in step.columns]
+    return [name for step in plan.steps if not step.method.moves_at_random for name in step.columns]
 
 
 # ------------------------------------------------------------------------------------------------ attacks
@@ -589,10 +587,7 @@ def _described(tables: _Tables, plan: Plan) -> tuple[dict[str, ComparedColumn], 
         "rows_in_order": tables.in_order,
         "kept_order": tables.kept_order,
         "stayed_without_a_concept": {
-            name: unmatched[name]
-            for step in plan.steps
-            if not getattr(step.method, "moves_missing", False)
-            for name in step.columns
+            name: unmatched[name] for step in plan.steps if not step.method.moves_missing for name in step.columns
         },
         "settings": settings,
         "guarantees": [
@@ -602,7 +597,7 @@ def _described(tables: _Tables, plan: Plan) -> tuple[dict[str, ComparedColumn], 
     steps = [
         seen_step(step.method, step.columns, series, plan.description, open_once, of_original, tables.written)
         for step in plan.steps
-        if is_swap(step.method) and tables.n_after
+        if step.method.is_swap and tables.n_after
     ]
     return columns, facts, Side(columns, steps, {name: series[name] for name in as_is}, tables.rows, series)
 
@@ -715,11 +710,8 @@ def _require_few_enough(original: Any, plan: Plan, limit: int | None) -> None:
     from anonto.clusters import require_rows_fit
 
     for number, step in enumerate(plan.steps, start=1):
-        levels = getattr(step.method, "noise_level", None)
-        if isinstance(levels, tuple) and len(levels) != len(step.columns):
-            must = "one number, or one for each column, where a table is attacked from counts"
-            raise ParameterError(f"noise_level of step {number}", must, f"{len(levels):,} numbers")
-        if getattr(step.method, "lists_rows", False):
+        step.method.require_for_counts(number, len(step.columns))
+        if step.method.lists_rows:
             require_rows_fit(original, f"records, whose groups in step {number} are lists of them,", limit)
 
 
@@ -736,7 +728,7 @@ def _settings(
     seen = []
     for step in plan.steps:
         facts = {}
-        if getattr(step.method, "makes_equal", False):
+        if step.method.makes_equal:
             facts["real_k"] = real_k([columns[name] for name in step.columns]).details["real_k"]
         released = {"rows_in_order": tables.kept_order, "no_records": not tables.n_after, "facts": facts}
         seen.append(plan.setting(step, tables.names, stay, **released))

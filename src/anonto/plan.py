@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import os
 
     from anonto.errors import AnontoWarning
-    from anonto.methods.registry import Method
+    from anonto.methods.method import Method
 
 PLAN_KEYS = ("columns", "steps", "table")
 TABLE_KEYS = ("delimiter", "encoding", "sheet", "header")
@@ -53,8 +53,7 @@ class Step:
     @property
     def also_needs(self) -> tuple[str, ...]:
         """Columns that the method looks at and does not mask."""
-        needed: tuple[str, ...] = getattr(self.method, "also_needs", ())
-        return needed
+        return self.method.also_needs
 
     def to_dict(self) -> dict[str, Any]:
         """As in a plan file."""
@@ -194,7 +193,7 @@ class Plan:
         """
         described = {name: self.description(name) for name in names}
         leave = {name: one for name, one in described.items() if one.role != "identifier"}
-        moves_all = getattr(step.method, "moves_missing", False)
+        moves_all = step.method.moves_missing
         return Setting(
             left_out=tuple(
                 name for name, one in leave.items() if name not in step.columns and one.role != "confidential"
@@ -228,7 +227,7 @@ class Plan:
     @property
     def released_as_text(self) -> tuple[str, ...]:
         """Columns that leave as text where the cells of a table decide its type."""
-        steps = (step for step in self.steps if getattr(step.method, "releases_text", False))
+        steps = (step for step in self.steps if step.method.releases_text)
         return tuple(name for step in steps for name in step.columns)
 
     def are_declared(self, names: Iterable[str]) -> bool:

@@ -348,7 +348,7 @@ def block_rows_of(evidence: Mapping[str, Any]) -> dict[int, int]:
 def warn_of_blocks(plan: Plan, evidence: Mapping[str, Any]) -> None:
     """Warn of steps that were fitted in blocks though the plan does not say so."""
     for number, rows in block_rows_of(evidence).items():
-        if getattr(plan.steps[number - 1].method, "block_rows", None) is None:
+        if plan.steps[number - 1].method.block_rows is None:
             blocks = evidence["steps"][number - 1]["blocks"]
             warnings.warn(FittedInBlocksWarning(number, rows, blocks), stacklevel=3)
 

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from anonto.engine.spark_run import MaskedFrame
     from anonto.engine.two_pass import FittedStep
     from anonto.methods.guarantee import Setting
-    from anonto.methods.registry import RecordMethod, RowMethod
+    from anonto.methods.method import RecordMethod, RowMethod
     from anonto.plan import Step
     from anonto.table.columns import Column, TextBatches
     from anonto.table.description import ColumnDescription
@@ -255,15 +255,13 @@ def mask_file(
 
 def _fits(path: Path, plan: Plan, memory: int) -> bool:
     """Whether a file can be masked in memory; a format that can only be masked so must fit."""
-    from anonto.engine.fitting import bytes_per_row, has_tables
-
     room = Room(memory).for_data
     if table_format(path) in {"csv", "parquet"}:
         # Where a step would not be fitted at once in two passes, it is not fitted at once in memory either.
-        if any(has_tables(step.method) and _has_ontology(plan, step.columns) for step in plan.steps):
+        if any(step.method.has_tables and _has_ontology(plan, step.columns) for step in plan.steps):
             return False  # How much that takes is known when the values are.
         share = room / Room(memory).of_step
-        of_step = max((share * bytes_per_row(step.method, len(step.columns)) for step in plan.steps), default=0.0)
+        of_step = max((share * step.method.bytes_per_row(len(step.columns)) for step in plan.steps), default=0.0)
         return bytes_in_memory(path, len(plan.masked), of_step, room, plan.table.get("delimiter")) <= room
     if path.stat().st_size * TIMES_OTHER_FORMATS > room:
         raise NotInStretchesError(path.name, memory)
@@ -430,7 +428,7 @@ def _missing_codes(
             if found is None:
                 continue
             description = plan.description(name)
-            if getattr(step.method, "moves_missing", False) or description.missing_codes == "keep":
+            if step.method.moves_missing or description.missing_codes == "keep":
                 if len(found.codes) > 1:
                     missing[name] = found
             elif (changed := merge_missing(door, name, found, description.na, rows)) is not None:
@@ -550,7 +548,7 @@ def _masked_together(
         )
         for place, (one, (_, codes)) in enumerate(zip(prepared, parts, strict=True))
     ]
-    equal = {"real_k": _real_k(done, columns, cells.missing)} if getattr(method, "makes_equal", False) else {}
+    equal = {"real_k": _real_k(done, columns, cells.missing)} if method.makes_equal else {}
     return _Done(done, {**facts, **equal})
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.methods.registry import RowMethod
+    from anonto.methods.method import RowMethod
     from anonto.methods.row_masking import RowMasker
     from anonto.rng import Key
     from anonto.table.attributes import Attribute
@@ -70,8 +70,8 @@ def stream(
     """
     chosen = plan_of(plan)
     for step in chosen.steps:
-        if not getattr(step.method, "by_row", False):
-            able = [name for name, method in METHODS.items() if getattr(method, "by_row", False)]
+        if not step.method.by_row:
+            able = [name for name, method in METHODS.items() if method.by_row]
             raise NotForStreamsError(step.method.name, able)
     secret = seed_of(seed)
     if secret.can_be_guessed:
@@ -194,7 +194,7 @@ class _Step:
     def masked(self, batch: _Batch, first_row: int, open_once: Opener) -> tuple[_Step, dict[str, Substitution]]:
         """The step with the values that are new to it, and the new cells of its columns."""
         met = [one.met(batch.columns[one.prepared.name], open_once) for one in self.columns]
-        masker = cast("Any", self.masker).for_columns([attribute for attribute, _ in met])
+        masker = self.masker.for_columns([attribute for attribute, _ in met])
         codes = [own for _, own in met]
         numbers = np.arange(len(batch.door)) if batch.rows is None else batch.rows
         after = apply_by_row(masker, codes, first_row + numbers, self.key)

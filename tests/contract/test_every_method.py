@@ -62,7 +62,7 @@ def columns_for(method: str) -> list[str]:
 
 def moves_missing(method: str) -> bool:
     """Whether missing cells change their rows like values."""
-    return getattr(METHODS[method], "moves_missing", False)
+    return METHODS[method].moves_missing
 
 
 def test_every_method_has_an_example() -> None:

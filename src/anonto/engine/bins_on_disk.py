@@ -18,6 +18,7 @@ import numpy as np
 from anonto.methods.bins import strata
 from anonto.methods.cells import facts_of_parts
 from anonto.methods.equi_width_swap import exchanged_rows
+from anonto.methods.row_masking import RowMasker
 from anonto.table.record_counts import CountedRecords, RecordCounter
 from anonto.table.records import Records
 
@@ -44,7 +45,7 @@ OF_ROW, OF_COLUMN = 140, 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MaskerOnDisk:
+class MaskerOnDisk(RowMasker):
     """Hands the rows of a stretch what they become; see `anonto.methods.row_masking.RowMasker`."""
 
     attributes: tuple[Attribute, ...]

@@ -66,7 +66,7 @@ def apply_by_row(
 ) -> list[NDArray[np.int32] | NDArray[np.float64]]:
     """The released codes, or numbers, of all records and columns; without ``rows`` these are numbered from 0."""
     n_rows = columns[0].size
-    at_once = chunk or (CHUNK if getattr(masker, "shares_work", False) else DRAWN_AT_ONCE)
+    at_once = chunk or (CHUNK if masker.shares_work else DRAWN_AT_ONCE)
 
     def masked(part: slice) -> list[NDArray[np.int32] | NDArray[np.float64]]:
         numbers = np.arange(part.start, part.stop) if rows is None else rows[part]

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.engine.bins_on_disk import BinsOnDisk
-from anonto.engine.fitting import BYTES_PER_RECORD, Fitting
+from anonto.engine.fitting import Fitting
 from anonto.engine.ordering import MaskedTable
-from anonto.engine.released import BYTES_PER_MOVE, NumberColumn, StepTally
+from anonto.engine.released import NumberColumn, StepTally
 from anonto.engine.spilling import Spilled
 from anonto.engine.two_pass import Surroundings, dropping, fit_step
+from anonto.methods.memory import BYTES_PER_MOVE, BYTES_PER_RECORD
 from anonto.table.counted import Learner, recounted
 from anonto.table.record_counts import CountedRecords, RecordCounter
 from anonto.threads import in_threads, n_threads, slices

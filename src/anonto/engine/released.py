@@ -120,10 +120,6 @@ class NumberColumn(OutColumn):
         return gathered(longer_polars(self.palette, further).cast(self.palette.dtype), all_places).alias(self.name)
 
 
-BYTES_PER_MOVE = 64
-"""What a pair of values takes of which one became the other, while those of other rows are added."""
-
-
 @dataclass(slots=True, eq=False)
 class ColumnTally:
     """What became of the cells of a column that is masked row by row."""

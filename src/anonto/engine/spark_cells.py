@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.engine.released import BYTES_PER_MOVE, ColumnTally, StepTally
+from anonto.engine.released import ColumnTally, StepTally
 from anonto.engine.spark import jobs
 from anonto.engine.spark_masking import PLACE, in_type, slim_column
 from anonto.engine.spark_rows import quoted
@@ -25,6 +25,8 @@ from anonto.methods.bins import strata
 from anonto.methods.cells import facts_of_parts
 from anonto.methods.equi_width_swap import exchanged_rows
 from anonto.methods.flows import Moves
+from anonto.methods.memory import BYTES_PER_MOVE
+from anonto.methods.row_masking import RowMasker
 from anonto.table.record_counts import CountedRecords, RecordCounter
 from anonto.table.records import Records
 from anonto.threads import stay_alone
@@ -295,7 +297,7 @@ def _replaced(before: Any, palette: Any, in_palette: Codes, codes: Codes) -> Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CellMasker:
+class CellMasker(RowMasker):
     """A step whose rows exchange records in cells; see `anonto.methods.row_masking.RowMasker`."""
 
     attributes: tuple[Attribute, ...]

@@ -17,8 +17,6 @@ from anonto.engine.released import NumberColumn
 from anonto.engine.spark_counts import Reader, as_polars
 from anonto.engine.spark_rows import pieces
 from anonto.errors import TableChangedError
-from anonto.methods.noise import NoiseMasker, NoisyColumn
-from anonto.methods.taxonomy_exponential import DrawnColumn, ExponentialMasker
 from anonto.table.attributes import TextAttribute
 from anonto.table.columns import Column
 from anonto.table.description import ColumnDescription
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from anonto.engine.spark_counts import CountsByGroup, StayingRows
     from anonto.engine.spark_rows import Piece, RowGroups
     from anonto.engine.two_pass import FittedStep, FlowPart
-    from anonto.methods.row_masking import RowMasker
     from anonto.rng import RowOrder
     from anonto.table.counted import LearntColumn
 
@@ -226,8 +223,7 @@ class TallyTask:
 
 def _noted(fitted: FittedStep) -> Longs | None:
     """What a masker noted since it was last asked."""
-    masker = None if fitted.row_part is None else fitted.row_part.masker
-    return masker.tally.taken() if isinstance(masker, NoiseMasker) else None
+    return None if fitted.row_part is None else fitted.row_part.masker.noted()
 
 
 def tallied(contents: Iterable[bytes]) -> Iterator[tuple[list[list[StepTally]], list[Longs | None]]]:
@@ -248,7 +244,7 @@ def slim(fitted: FittedStep) -> FittedStep:
         flow_parts=tuple(_slim_part(part) for part in fitted.flow_parts),
         row_part=None
         if row_part is None
-        else replace(row_part, columns=tuple(map(slim_column, row_part.columns)), masker=slim_masker(row_part.masker)),
+        else replace(row_part, columns=tuple(map(slim_column, row_part.columns)), masker=row_part.masker.slim()),
         moves={},
         untouched={},
         facts={},
@@ -266,28 +262,3 @@ def slim_column(column: OutColumn) -> OutColumn:
     nothing = TextAttribute(np.empty(0, dtype=np.int64))
     bare = PreparedColumn(column.name, ColumnDescription(), Column((), np.empty(0, np.int32)), nothing, 0, 0)
     return replace(column, prepared=bare, attribute=nothing)
-
-
-def slim_masker(masker: RowMasker) -> RowMasker:
-    """A masker without the ontologies, which its draws no longer need."""
-    if isinstance(masker, NoiseMasker):
-        return replace(masker, columns=tuple(map(_slim_noisy, masker.columns)))
-    if isinstance(masker, ExponentialMasker):
-        return replace(masker, columns=tuple(map(_slim_drawn, masker.columns)))
-    return masker
-
-
-def _slim_noisy(column: NoisyColumn) -> NoisyColumn:
-    if column.replacements is None:
-        return column
-    bare: Any = TextAttribute(np.empty(0, dtype=np.int64))
-    return replace(
-        column,
-        attribute=bare,
-        replacements=replace(column.replacements, attribute=bare, candidates=(), released=bare),
-    )
-
-
-def _slim_drawn(column: DrawnColumn) -> DrawnColumn:
-    bare: Any = TextAttribute(np.empty(0, dtype=np.int64))
-    return replace(column, attribute=bare, draws=None if column.draws is None else replace(column.draws, released=bare))

@@ -35,8 +35,6 @@ from anonto.engine.spark_masking import (
 )
 from anonto.engine.two_pass import Surroundings, dropping, fit_step
 from anonto.errors import InternalError
-from anonto.methods.equi_width_swap import EquiWidthSwap
-from anonto.methods.noise import NoiseMasker
 from anonto.table.record_counts import CountedRecords, RecordCounter
 
 if TYPE_CHECKING:
@@ -48,6 +46,7 @@ if TYPE_CHECKING:
     from anonto.engine.spark_counts import Counted, CountsByGroup
     from anonto.engine.spark_table import SparkTable
     from anonto.engine.two_pass import FittedStep, FlowPart, StepLike
+    from anonto.methods.equi_width_swap import EquiWidthSwap
     from anonto.rng import RowOrder, Seed
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
@@ -240,7 +239,7 @@ class OnCluster:
     def _count(self) -> Counted:
         names = dict.fromkeys(name for step in self.steps for name in (*step.columns, *step.also_needs))
         columns = tuple(name for name in self.looked_at if name in names)
-        whole = (step for step in self.steps if step.method.together and not isinstance(step.method, EquiWidthSwap))
+        whole = (step for step in self.steps if step.method.together and not step.method.exchanged_in_cells)
         together = dict.fromkeys((*step.columns, *step.also_needs) for step in whole)
         task = CountingTask(self.table.row_groups, columns, tuple(together), self._staying)
         of_policies = () if self._staying is None else self._staying.columns
@@ -380,8 +379,8 @@ def _add(
         tally.add(one)
         if one.equal is not None:
             alike.add(one.equal)
-    if noted is not None and step.row_part is not None and isinstance(step.row_part.masker, NoiseMasker):
-        step.row_part.masker.tally.put(noted)
+    if noted is not None and step.row_part is not None:
+        step.row_part.masker.note(noted)
 
 
 def driver_memory() -> int:

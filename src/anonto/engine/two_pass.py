@@ -21,7 +21,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
@@ -29,10 +29,7 @@ from anonto.arithmetic import dot
 from anonto.engine.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally
 from anonto.errors import InternalError, MoreMemoryError, TooWideRangeError
 from anonto.methods.cells import drawn_key
-from anonto.methods.equi_width_swap import EquiWidthSwap
-from anonto.methods.noise import NoiseParameters
 from anonto.methods.row_masking import moves_between
-from anonto.methods.taxonomy_exponential import TaxonomyExponential
 from anonto.rng import Key, keyed_permutations
 from anonto.table.attributes import ExtendedAttribute, NumericAttribute, first_codes
 from anonto.table.columns import MISSING
@@ -48,9 +45,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.equi_width_swap import EquiWidthSwap
     from anonto.methods.flows import Flows, Moves
+    from anonto.methods.method import ColumnMethod, Method, RecordMethod, RowMethod
     from anonto.methods.record_flows import RecordFlows
-    from anonto.methods.registry import ColumnMethod, Method, RecordMethod, RowMethod
     from anonto.methods.row_masking import RowMasker
     from anonto.rng import KeyedPermutations, Seed
     from anonto.table.attributes import Attribute
@@ -392,12 +390,12 @@ def fit_step(number: int, step: StepLike, given: Surroundings) -> FittedStep:
     if method.by_row:
         return _fit_rows(number, method, prepared, given)
     beside = [given.prepared(name) for name in step.also_needs]
-    if given.scatter is None or not isinstance(method, EquiWidthSwap):
+    if given.scatter is None or not method.exchanged_in_cells:
         return _fit_records(number, method, prepared, beside, given)
     if not given.scatters_all:
         with suppress(MoreMemoryError):
             return _fit_records(number, method, prepared, beside, given)
-    return _fit_elsewhere(number, method, prepared, given)
+    return _fit_elsewhere(number, cast("EquiWidthSwap", method), prepared, given)
 
 
 def _fit_columns(
@@ -446,7 +444,7 @@ def _fit_records(
     )
     index = RecordIndex.of(records.codes)
     part = FlowPart(columns, names, tuple(maps), index, fitted.flows, permutations, fitted.released)
-    counts_equal = bool(getattr(method, "makes_equal", False))
+    counts_equal = method.makes_equal
     apart = [column for column in columns if counts_equal and given.differ_where_they_stay(column)]
     return FittedStep(
         method,
@@ -477,14 +475,13 @@ def _fit_elsewhere(
 def _fit_rows(number: int, method: RowMethod, prepared: Sequence[PreparedColumn], given: Surroundings) -> FittedStep:
     names = tuple(one.name for one in prepared)
     maps = [given.learnt[one.name].places_in(one.column.values) for one in prepared]
-    if getattr(method, "needs_records", True):
+    if method.needs_records:
         counted = given.count_records(names, maps)
     else:
         n_rows = given.learnt[names[0]].n_rows
         counted = CountedRecords(np.zeros((1, len(names)), dtype=np.int32), np.array([n_rows], dtype=np.int64))
     records = Records(names, tuple(one.attribute for one in prepared), counted.codes, counted.counts)
-    if isinstance(method, NoiseParameters | TaxonomyExponential):
-        given.require(method, names, method.bytes_to_fit(records), "all concepts that their values may become")
+    given.require(method, names, method.bytes_to_fit(records), "all concepts that their values may become")
     masker = method.fit(records, given.seed.stream("fit", number))
     columns: list[OutColumn] = []
     for one, attribute in zip(prepared, masker.attributes, strict=True):

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from anonto.arithmetic import dot, matrix_product
 from anonto.errors import OneBinWarning, ParameterError, SmallBinsWarning
 from anonto.methods import depth_kernels
 from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, joined, require_odd, strata
-from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
+from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
 from anonto.methods.parameters import require_block_rows, require_k
 from anonto.table.attributes import NumericAttribute, TextAttribute
@@ -56,17 +56,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EquiDepthSwap:
+class EquiDepthSwap(BlockMethod):
     """``k``: records of a bin; ``odd``: what the last of an odd number does; ``standardise``: divide by variances.
 
     ``block_rows``: where there are more rows, bins form inside blocks of about so many.
     """
 
     name: ClassVar[str] = "equi-depth-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
-    lists_rows: ClassVar[bool] = True
     k: int
     odd: Odd = "stay"
     standardise: bool = True
@@ -95,6 +91,16 @@ class EquiDepthSwap:
         if is_cut(self, records):
             return reach_in_blocks(self, records)
         return equi_depth_bins(records, self.k, standardise=self.standardise).reach(self.odd)
+
+    @property
+    def lists_rows(self) -> bool:
+        """Whether its groups are lists of all rows, equal ones too."""
+        return True
+
+    @property
+    def moves_whole_records(self) -> bool:
+        """Whether every combination of values leaves as it was."""
+        return True
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

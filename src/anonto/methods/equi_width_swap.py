@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from anonto.methods import bin_kernels
 from anonto.methods.bins import Bins, Odd, require_odd, strata
 from anonto.methods.cells import Grid, drawn_key, exchanged_in_cells
 from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
+from anonto.methods.memory import BYTES_PER_MOVE, BYTES_PER_RECORD
+from anonto.methods.method import RecordMethod
 from anonto.methods.parameters import require_one_given
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.table.records import Records, distinct_rows
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.methods.dealt_flows import DealtRecordFlows
+    from anonto.methods.memory import Budget
     from anonto.methods.reach import Partition
     from anonto.methods.record_flows import RecordFlows
     from anonto.rng import Key
@@ -56,18 +59,18 @@ WIDTH = "a number above 0, or one for each column"
 BINS = "a whole number, 1 or more, or one for each column"
 MOST_PLACES = 1 << 52
 """A grid with as many places tells all numbers apart: each is then a bin of its own."""
+BYTES_PER_ROW = 30
+"""What a row takes while rows are exchanged, without the distinct records."""
 DENSE_BINS = 1 << 16
 """Up to this many possible bins, or two per record, are counted in a table of all; of more only those that occur."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EquiWidthSwap:
+class EquiWidthSwap(RecordMethod):
     """``width`` or ``bins``: one for all columns or one each; ``odd``: what the last of an odd number does."""
 
     name: ClassVar[str] = "equi-width-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
+    exchanged_in_cells: ClassVar[bool] = True
     width: float | tuple[float, ...] | None = None
     bins: int | tuple[int, ...] | None = None
     odd: Odd = "stay"
@@ -86,6 +89,18 @@ class EquiWidthSwap:
         strata(records, 2)
         return self.exchanged(records, grid, key)
 
+    def fit_within(self, records: Records, rng: np.random.Generator, budget: Budget) -> RecordFlows:
+        """Fit all rows at once, or refuse them."""
+        n_rows = records.n_rows
+        n_moves = sum(min(n_rows, attribute.counts.size**2) for attribute in records.attributes)
+        needed = BYTES_PER_ROW * n_rows + BYTES_PER_RECORD * records.counts.size + BYTES_PER_MOVE * n_moves
+        budget.require(needed, f"{n_rows:,} records")
+        return self.fit(records, rng)
+
+    def bytes_per_row(self, n_columns: int) -> int:
+        """Of a row that is a record of its own."""
+        return BYTES_PER_ROW + BYTES_PER_MOVE * n_columns + BYTES_PER_RECORD
+
     def grid(self, records: Records) -> Grid:
         """Where the values of the columns are, which the columns alone tell."""
         return Grid.of(places_of(records, width=self.width, bins=self.bins))
@@ -97,6 +112,11 @@ class EquiWidthSwap:
     def reach(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
         return equi_width_bins(with_fewer_copies(records), width=self.width, bins=self.bins).reach(self.odd)
+
+    @property
+    def moves_whole_records(self) -> bool:
+        """Whether every combination of values leaves as it was."""
+        return True
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

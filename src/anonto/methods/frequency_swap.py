@@ -9,13 +9,14 @@ Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), sect
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.method import ColumnMethod
 from anonto.methods.parameters import require_k, within_table
 from anonto.methods.reach import InWindows
 
@@ -25,11 +26,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrequencySwap:
+class FrequencySwap(ColumnMethod):
     """``k``: how many records further on in the order a partner may stand."""
 
     name: ClassVar[str] = "frequency-swap"
-    together: ClassVar[Literal[False]] = False
     k: int
 
     def __post_init__(self) -> None:
@@ -47,6 +47,10 @@ class FrequencySwap:
     def reach(self, column: Attribute) -> ValueReach:
         """Values that may stand within k records of each other."""
         return InWindows.of(column.counts[None, :].astype(np.float64), column.counts, self.k)
+
+    def bytes_per_row(self, n_columns: int) -> int:  # noqa: ARG002
+        """Of the order of all records."""
+        return 10
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from anonto.errors import ParameterError
-from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
+from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.grouping import joint_space, mdav, refined
 from anonto.methods.grouping.permute_kernels import permute_inside
 from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promised
@@ -47,17 +47,14 @@ MOVES = ("apart", "together")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSwap:
+class GroupSwap(BlockMethod):
     """``k``: the least size of a group; ``move``: columns apart or together; ``refine``: whether groups are refined.
 
     ``block_rows``: where there are more rows, groups form inside blocks of about so many.
     """
 
     name: ClassVar[str] = "group-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
     moves_missing: ClassVar[bool] = True
-    lists_rows: ClassVar[bool] = True
     k: int
     move: Literal["apart", "together"] = "apart"
     refine: bool = True
@@ -108,6 +105,21 @@ class GroupSwap:
         for column in range(released.shape[1]):
             released[:, column] = records.codes[groups.members[permute_inside(groups.offsets, rng)], column]
         return released
+
+    @property
+    def lists_rows(self) -> bool:
+        """Whether its groups are lists of all rows, equal ones too."""
+        return True
+
+    @property
+    def moves_whole_records(self) -> bool:
+        """Whether every combination of values leaves as it was."""
+        return self.move == "together"
+
+    @property
+    def least_group(self) -> int | None:
+        """Records of a group, at least."""
+        return self.k
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """Linking with probability 1/k at most, where the step has all columns that an intruder may know."""

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
@@ -39,6 +39,7 @@ from anonto.methods.bins import record_flows_of_rows, with_copies_together
 from anonto.methods.equi_depth_swap import equi_depth_bins
 from anonto.methods.equi_width_swap import checked_width, equi_width_bins, with_fewer_copies
 from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promised
+from anonto.methods.method import RecordMethod
 from anonto.methods.parameters import require_k, require_one_given
 
 if TYPE_CHECKING:
@@ -64,13 +65,10 @@ NOTHING_MOVES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvariantSwap:
+class InvariantSwap(RecordMethod):
     """``rate``: the probability of being selected; ``k`` or ``width``: of the bins."""
 
     name: ClassVar[str] = "invariant-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
     rate: float
     k: int | None = None
     width: float | tuple[float, ...] | None = None
@@ -100,6 +98,11 @@ class InvariantSwap:
     def lists_rows(self) -> bool:
         """Whether bins are lists of all rows, equal ones too."""
         return self.k is not None
+
+    @property
+    def moves_whole_records(self) -> bool:
+        """Whether every combination of values leaves as it was."""
+        return True
 
     def _bins(self, records: Records) -> Bins:
         if self.k is not None:

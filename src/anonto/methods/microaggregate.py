@@ -37,7 +37,7 @@ import numpy as np
 from anonto.arithmetic import dot
 from anonto.errors import ParameterError, SmallStrataError, TooFewForGroupsError
 from anonto.methods.aggregation import centres_of, drawn_around, value_sets
-from anonto.methods.blocks import fit_in_blocks, is_cut
+from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut
 from anonto.methods.closeness import Confidential, close_groups
 from anonto.methods.grouping import Groups, mdav, refined
 from anonto.methods.guarantee import Guarantee, Setting, promised
@@ -74,16 +74,13 @@ CONDITIONS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Microaggregate:
+class Microaggregate(BlockMethod):
     """``k``: the least size of a group; how distances are scaled, groups formed and replaced; ``t``: how close.
 
     ``block_rows``: where there are more rows, groups form inside blocks of about so many.
     """
 
     name: ClassVar[str] = "microaggregate"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
     makes_equal: ClassVar[bool] = True
     k: int
     scale: Literal["mean", "paper"] = "mean"
@@ -160,6 +157,11 @@ class Microaggregate:
             {**equal.facts(), **facts, "sse": sse},
             tuple(extended),
         )
+
+    @property
+    def least_group(self) -> int | None:
+        """Equal records, at least; none where cells are drawn."""
+        return self.k if self.aggregate == "centroid" else None
 
     def require_strata(self, records: Records) -> None:
         """Refuse patterns of missing cells that too few records have, as `fit` does."""

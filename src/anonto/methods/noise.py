@@ -24,14 +24,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from anonto.arithmetic import dot
 from anonto.errors import NeedsOneOntologyError, NoVarianceError, ParameterError
 from anonto.methods import noise_kernels
+from anonto.methods.method import RowMethod
 from anonto.methods.parameters import require_choice
+from anonto.methods.row_masking import RowMasker, without_values
 from anonto.rng import row_words
 from anonto.rng_kernels import exponentials, laplaces, normals
 from anonto.stats.centre import mean_of
@@ -44,8 +46,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.laws import StepLaw
     from anonto.rng import Key
     from anonto.table.attributes import Attribute
+    from anonto.table.prepare import PreparedColumn
     from anonto.table.records import Records
 
     Codes = NDArray[np.int32]
@@ -71,9 +75,10 @@ SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseParameters:
+class NoiseParameters(RowMethod):
     """What every kind of semantic noise can be told."""
 
+    has_tables: ClassVar[bool] = True
     noise_level: float | tuple[float, ...]
     distribution: Distribution = "normal"
     round: Round = "up"
@@ -88,6 +93,20 @@ class NoiseParameters:
     def bytes_to_fit(self, records: Records) -> int:
         """What the candidates of all values take."""
         return bytes_of_levels(records, self.candidates, directed=True)
+
+    def law(
+        self, masker: NoiseMasker, prepared: Sequence[PreparedColumn], released: Sequence[Sequence[str] | Floats]
+    ) -> StepLaw:
+        """The probabilities of the stretches of noise that lead to each value."""
+        from anonto.methods.laws import law_of_noise
+
+        return law_of_noise(masker, prepared, released)
+
+    def require_for_counts(self, number: int, n_columns: int) -> None:
+        """Refuse a noise level for each record."""
+        if isinstance(self.noise_level, tuple) and len(self.noise_level) != n_columns:
+            must = "one number, or one for each column, where a table is attacked from counts"
+            raise ParameterError(f"noise_level of step {number}", must, f"{len(self.noise_level):,} numbers")
 
 
 SMALLEST_RANGE, LARGEST_RANGE = 1e-140, 1e140
@@ -445,6 +464,15 @@ class NoisyColumn:
     replacements: Replacements | None
     """None for numbers."""
 
+    def slim(self) -> NoisyColumn:
+        """Without the ontology."""
+        if self.replacements is None:
+            return self
+        bare = without_values()
+        return replace(
+            self, attribute=bare, replacements=replace(self.replacements, attribute=bare, candidates=(), released=bare)
+        )
+
     def references_of(self, columns: Sequence[Codes]) -> Codes | None:
         """For each cell the number of its reference, 0 for the mean where the partner is missing; None for all mean."""
         return None if self.partner is None else np.maximum(columns[self.partner] + np.int32(1), np.int32(0))
@@ -487,7 +515,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoiseMasker:
+class NoiseMasker(RowMasker):
     """Adds noise to rows: the same to a row of the same number, whatever rows come with it."""
 
     columns: tuple[NoisyColumn, ...]
@@ -546,6 +574,18 @@ class NoiseMasker:
             if column.replacements is not None:
                 truncated[column.name], conflicts[column.name] = self.tally.shares(place)
         return {"target_rmse": targets, "truncated_share": truncated, "conflict_share": conflicts}
+
+    def slim(self) -> NoiseMasker:
+        """Without the ontologies."""
+        return replace(self, columns=tuple(column.slim() for column in self.columns))
+
+    def noted(self) -> Longs:
+        """What the tally counted."""
+        return self.tally.taken()
+
+    def note(self, noted: Longs) -> None:
+        """Add it to the tally."""
+        self.tally.put(noted)
 
     def for_columns(self, attributes: Sequence[Attribute]) -> NoiseMasker:
         """The same noise for columns with further values behind those that are known."""

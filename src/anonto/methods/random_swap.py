@@ -9,13 +9,14 @@ Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), sect
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_meetings, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.method import ColumnMethod
 from anonto.methods.reach import Anywhere, may_stay
 from anonto.threads import in_threads, slices
 
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomSwap:
+class RandomSwap(ColumnMethod):
     """No parameters."""
 
     name: ClassVar[str] = "random-swap"
-    together: ClassVar[Literal[False]] = False
+    moves_at_random: ClassVar[bool] = True
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
         """Split all records into two random halves and pair them at random."""

@@ -26,6 +26,7 @@ from anonto.errors import ParameterError
 from anonto.methods import rank_kernels as kernels
 from anonto.methods.flows import Flows, counted_pairs, flows_of_exchanges
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.method import ColumnMethod
 from anonto.methods.parameters import k_for, require_k_or_percent, within_table
 from anonto.methods.rank_swap_fixed import mean_distances, most_distant_value, rows_at_once
 from anonto.methods.reach import Anywhere, may_stay, nearest_k
@@ -48,7 +49,7 @@ INTERVALS = ("all", "unswapped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwap:
+class RankSwap(ColumnMethod):
     """How near a partner must be, and among whom.
 
     ``k``: a partner is one of the k nearest records; or ``percent`` of the records instead. ``interval``: ``"all"``
@@ -57,7 +58,6 @@ class RankSwap:
     """
 
     name: ClassVar[str] = "rank-swap"
-    together: ClassVar[Literal[False]] = False
     k: int | None = None
     percent: float | None = None
     interval: Literal["all", "unswapped"] = "all"
@@ -84,6 +84,10 @@ class RankSwap:
         if self.interval != "all":
             return Anywhere(may_stay(column.counts))
         return nearest_k(column, k_for(self.k, self.percent, int(column.counts.sum())))
+
+    def bytes_per_row(self, n_columns: int) -> int:  # noqa: ARG002
+        """Of the order of all records."""
+        return 9
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

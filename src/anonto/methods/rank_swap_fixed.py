@@ -11,7 +11,7 @@ Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from anonto.arithmetic import matrix_product
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.method import ColumnMethod
 from anonto.methods.parameters import k_for, require_k_or_percent, within_table
 from anonto.methods.reach import Anywhere, InWindows, may_stay
 from anonto.table.attributes import NumericAttribute
@@ -35,11 +36,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwapFixed:
+class RankSwapFixed(ColumnMethod):
     """``k``: how many records further on in the order a partner may stand; or ``percent`` of the records instead."""
 
     name: ClassVar[str] = "rank-swap-fixed"
-    together: ClassVar[Literal[False]] = False
     k: int | None = None
     percent: float | None = None
 
@@ -63,6 +63,10 @@ class RankSwapFixed:
             return Anywhere(may_stay(column.counts))
         keys = np.array([_keys(column, int(first)) for first in firsts]).reshape(firsts.size, column.counts.size)
         return InWindows.of(keys, column.counts, k_for(self.k, self.percent, n))
+
+    def bytes_per_row(self, n_columns: int) -> int:  # noqa: ARG002
+        """Of the order of all records."""
+        return 10
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

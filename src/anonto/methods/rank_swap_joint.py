@@ -26,6 +26,7 @@ import numpy as np
 from anonto.errors import ParameterError
 from anonto.methods import joint_kernels as kernels
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.method import RecordMethod
 from anonto.methods.parameters import k_for, require_k_or_percent, within_table
 from anonto.methods.reach import AnyCell, NearRecords
 from anonto.methods.record_flows import PackedFlows, RecordFlows, record_flows, record_flows_of_packed
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.memory import Budget
     from anonto.methods.reach import CellReach
     from anonto.table.records import Records
 
@@ -62,7 +64,7 @@ BYTES_PER_MOVE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwapJoint:
+class RankSwapJoint(RecordMethod):
     """How near a partner must be, among whom, and what counts how much.
 
     ``k``: a partner is one of the k nearest records; or ``percent`` of the records instead. ``interval``: ``"all"``
@@ -73,9 +75,6 @@ class RankSwapJoint:
     """
 
     name: ClassVar[str] = "rank-swap-joint"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
     k: int | None = None
     percent: float | None = None
     interval: Literal["all", "unswapped"] = "all"
@@ -125,6 +124,16 @@ class RankSwapJoint:
         packed = PackedFlows(there, offsets, ends, rows.released[:n_flows], rows.columns)
         return record_flows_of_packed(records, packed, untouched, facts)
 
+    def fit_within(self, records: Records, rng: np.random.Generator, budget: Budget) -> RecordFlows:
+        """Fit all rows at once, and refuse them as soon as they are known to take too much."""
+        return self.fit(records, rng, budget.require)
+
+    def bytes_per_row(self, n_columns: int) -> int:
+        """Of a row that is a record of its own, with as many values in each column as rows."""
+        exchanging = BYTES_PER_RECORD + BYTES_PER_RECORD_AND_COLUMN * n_columns
+        of_flow = BYTES_PER_FLOW + (BYTES_PER_FLOW_AND_COLUMN + BYTES_PER_MOVE + 4) * n_columns
+        return 4 * n_columns + (n_columns + 8) // 8 + max(exchanging, BYTES_PER_RECORD_AFTERWARDS + of_flow)
+
     def reach(self, records: Records) -> CellReach:
         """The k nearest of each other; all where exchanged records do not count, as what is left is far at the end."""
         n_values = tuple(attribute.counts.size for attribute in records.attributes)
@@ -157,13 +166,6 @@ def _checked(weights: object) -> tuple[float, ...]:
 
 def _facts(references: int, alone: int) -> dict[str, int]:
     return {"references": references, "references_without_partner": alone}
-
-
-def most_bytes_per_row(n_columns: int) -> int:
-    """What a row takes that is a record of its own, with as many values in each column as rows."""
-    exchanging = BYTES_PER_RECORD + BYTES_PER_RECORD_AND_COLUMN * n_columns
-    of_flow = BYTES_PER_FLOW + (BYTES_PER_FLOW_AND_COLUMN + BYTES_PER_MOVE + 4) * n_columns
-    return 4 * n_columns + (n_columns + 8) // 8 + max(exchanging, BYTES_PER_RECORD_AFTERWARDS + of_flow)
 
 
 class _Needed:

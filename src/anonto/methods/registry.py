@@ -5,76 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-
-    from anonto.methods.flows import Flows
-    from anonto.methods.guarantee import Guarantee, Setting
-    from anonto.methods.record_flows import RecordFlows
-    from anonto.methods.row_masking import RowMasker
-    from anonto.table.attributes import Attribute
-    from anonto.table.records import Records
+    from anonto.methods.method import Method
 
 
-class ColumnMethod(Protocol):
-    """A method for one column; given several columns it masks each alone."""
-
-    name: ClassVar[str]
-    together: ClassVar[Literal[False]]
-
-    def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
-        """From the counts of a column to its flows."""
-        ...
-
-    def guarantee(self, setting: Setting) -> Guarantee:
-        """What the method promises."""
-        ...
-
-
-class RecordMethod(Protocol):
-    """A method that looks at whole records of all its columns."""
-
-    name: ClassVar[str]
-    together: ClassVar[Literal[True]]
-    by_row: ClassVar[Literal[False]]
-    moves_missing: ClassVar[bool]
-    """Whether missing cells are moved like values: they then are a value of their own, with a code, at distance 1."""
-
-    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
-        """From the distinct records and their counts to what they become."""
-        ...
-
-    def guarantee(self, setting: Setting) -> Guarantee:
-        """What the method promises."""
-        ...
-
-
-class RowMethod(Protocol):
-    """A method that looks at all its columns, and then draws for each row."""
-
-    name: ClassVar[str]
-    together: ClassVar[Literal[True]]
-    by_row: ClassVar[Literal[True]]
-
-    def fit(self, records: Records, rng: np.random.Generator) -> RowMasker:
-        """From the distinct records and their counts to what masks rows."""
-        ...
-
-    def guarantee(self, setting: Setting) -> Guarantee:
-        """What the method promises."""
-        ...
-
-
-Method = ColumnMethod | RecordMethod | RowMethod
-
-
-class _Methods(Mapping[str, type[Method]]):
+class _Methods(Mapping[str, "type[Method]"]):
     """The classes of the methods, each imported when it is asked for: a plan needs few of them, and all take long."""
 
     _classes: ClassVar[Mapping[str, str]] = {

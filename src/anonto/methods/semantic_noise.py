@@ -24,7 +24,7 @@ Rodriguez-Garcia, Sánchez, Batet, PSD 2016.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.noise import (
@@ -51,10 +51,7 @@ class SemanticNoise(NoiseParameters):
     """``noise_level`` with ``distribution``, ``scale``, ``round`` and ``candidates``."""
 
     name: ClassVar[str] = "semantic-noise"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[True]] = True
     needs_records: ClassVar[bool] = False
-    """Whether it looks at how values go together; if not, the counts of each column will do."""
     scale: Scale = "semantic"
 
     def __post_init__(self) -> None:

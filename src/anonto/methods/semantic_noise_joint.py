@@ -68,8 +68,6 @@ class SemanticNoiseJoint(NoiseParameters):
     """``noise_level`` with ``distribution``, ``scale``, ``round``, ``candidates`` and ``pairing``."""
 
     name: ClassVar[str] = "semantic-noise-joint"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[True]] = True
     scale: Scale = "distance"
     pairing: Pairing = "joint"
 

@@ -21,7 +21,7 @@ from anonto.table.records import distinct_records
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonto.methods.registry import RowMethod
+    from anonto.methods.method import RowMethod
     from anonto.reproduction.samples import Sample
     from anonto.reproduction.scope import Scope
     from anonto.table.attributes import NominalAttribute

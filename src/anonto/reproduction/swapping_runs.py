@@ -15,7 +15,6 @@ from anonto.reproduction.measured import Measured
 from anonto.risk.distance_linkage import distance_linkage
 from anonto.risk.global_linkage import global_linkage
 from anonto.risk.method_aware_linkage import method_aware_linkage
-from anonto.risk.relations import is_swap
 from anonto.risk.seen_step import seen_step
 from anonto.run import mask
 from anonto.table.comparison import compared_column
@@ -181,7 +180,7 @@ def _linked(
     steps = [
         seen_step(step.method, step.columns, cells, lambda name: _description(sample, name), open_once)
         for step in release.plan.steps
-        if is_swap(step.method)
+        if step.method.is_swap
     ]
     found = distance_linkage(compared).rate, global_linkage(compared, rng).rate
     return *found, max(one.rate for one in method_aware_linkage(compared, steps, {}, rng))

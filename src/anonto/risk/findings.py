@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from anonto.errors import counted, listed
 from anonto.methods.guarantee import Setting
-from anonto.methods.parameters import k_for
 from anonto.risk.rate import wilson_interval
 from anonto.risk.row_order import NAME as ROW_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonto.methods.registry import Method
+    from anonto.methods.method import Method
     from anonto.risk.rate import Risk
 
 OF_A_PROOF = "One of its conditions does not hold here, or chance did what it does in"
@@ -259,8 +258,7 @@ def counts_as_risk(risk: Risk) -> bool:
 
 def k_of(step: Masking, n_records: int) -> int | None:
     """The k of a step, also where it is given as a share of the records; None where its method has none."""
-    k, percent = (getattr(step.method, name, None) for name in ("k", "percent"))
-    return None if k is None and percent is None else k_for(k, percent, n_records)
+    return step.method.k_among(n_records)
 
 
 def _percent(share: float) -> str:

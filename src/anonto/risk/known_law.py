@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import ParameterError
-from anonto.methods.laws import StepLaw, step_law
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import Column
 from anonto.table.prepare import prepare
@@ -19,16 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonto.methods.laws import Stretched
+    from anonto.methods.laws import StepLaw, Stretched
     from anonto.table.comparison import ComparedColumn
     from anonto.table.prepare import Opener, PreparedColumn
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
-
-WITH_LAW = ("semantic-noise", "semantic-noise-joint", "taxonomy-exponential")
-"""Methods that draw for each row from a law that is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +108,7 @@ def known_law(method: Any, columns: Sequence[ComparedColumn], open_once: Opener)
 
     The method is fitted to the original once more: it sees the same values with the same counts.
     """
-    if method.name not in WITH_LAW or not columns or not columns[0].original.size:
+    if not method.has_law or not columns or not columns[0].original.size:
         return None
     prepared = []
     for column in columns:
@@ -135,7 +131,7 @@ def known_law(method: Any, columns: Sequence[ComparedColumn], open_once: Opener)
             values.append(attribute.numbers[present])
         else:
             values.append([column.values[code] for code in present])
-    law = step_law(masker, prepared, values)
+    law = method.law(masker, prepared, values)
     levels = None if law.levels is None else law.levels.of_rows
     if levels is not None and columns[0].amounts is not None:
         raise ParameterError("noise_level", "one for all records where these are attacked from counts", "more")

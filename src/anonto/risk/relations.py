@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.methods.reach import CellReach, ValueReach
-    from anonto.methods.registry import Method
     from anonto.risk.seen_step import SeenColumn, SeenStep
     from anonto.table.records import Records
 
@@ -201,11 +200,6 @@ class Near:
 # ------------------------------------------------------------------------------------------------ of a step
 
 
-def is_swap(method: Method) -> bool:
-    """Whether a method tells how far it reaches."""
-    return hasattr(method, "reach")
-
-
 def relations_of(step: SeenStep, known: Sequence[str], *, may_stay: bool) -> list[Relation]:
     """What the known columns of a swapping step allow.
 
@@ -221,7 +215,7 @@ def relations_of(step: SeenStep, known: Sequence[str], *, may_stay: bool) -> lis
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not step.method.together:
-            reaches = [step.method.reach(column.attribute) for column in chosen]  # type: ignore[attr-defined]
+            reaches = [step.method.reach(column.attribute) for column in chosen]
             pairs = zip(chosen, reaches, strict=True)
             return staying + [Swapped.of(column, reach, may_stay=may_stay) for column, reach in pairs]
         records, record_of = distinct_records(
@@ -230,7 +224,7 @@ def relations_of(step: SeenStep, known: Sequence[str], *, may_stay: bool) -> lis
             [column.original for column in step.columns],
             step.amounts,
         )
-        reach = step.method.reach(records)  # type: ignore[union-attr]
+        reach = step.method.reach(records)
     if isinstance(reach, Partition):
         if may_stay:
             reach = replace(reach, stays=np.ones_like(reach.stays))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.methods.registry import Method
+    from anonto.methods.method import Method
     from anonto.table.attributes import Attribute
     from anonto.table.columns import Column
     from anonto.table.description import ColumnDescription
@@ -81,7 +81,7 @@ def seen_step(
         amounts: How many rows of the original each row stands for; None where it stands for itself.
         written: The cells with the codes that mean missing, where they are not those above.
     """
-    moves_missing = bool(getattr(method, "moves_missing", False))
+    moves_missing = method.moves_missing
     seen = []
     for name in names:
         before, after = cells[name]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from anonto.errors import InputError
-from anonto.methods.registry import METHODS, Method
+from anonto.methods.registry import METHODS
 from anonto.ontology.card import health_card
 from anonto.ontology.catalogue import LISTED
 from anonto.ontology.matching import matcher_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from anonto.methods.method import Method
     from anonto.taxonomy.taxonomy import Taxonomy
 
     Report = Callable[[dict[str, Any]], None]

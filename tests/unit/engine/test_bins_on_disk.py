@@ -15,9 +15,9 @@ from polars.testing import assert_frame_equal
 import anonto
 from anonto.engine import bins_on_disk
 from anonto.engine.bins_on_disk import BinsOnDisk
-from anonto.engine.fitting import BYTES_PER_RECORD
 from anonto.engine.memory import Room
 from anonto.errors import MoreMemoryError, SmallStrataError
+from anonto.methods.memory import BYTES_PER_RECORD
 
 if TYPE_CHECKING:
     from pathlib import Path

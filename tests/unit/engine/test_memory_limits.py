@@ -22,9 +22,9 @@ from polars.testing import assert_frame_equal
 import anonto
 from anonto import run
 from anonto.engine import bins_on_disk, ordering
-from anonto.engine.fitting import BYTES_PER_RECORD
 from anonto.engine.memory import Room
 from anonto.errors import FittedInBlocksWarning, ForeignRecordError, MoreMemoryError, OneBinWarning, SmallStrataError
+from anonto.methods.memory import BYTES_PER_RECORD
 from anonto.plan import plan_of
 from anonto.table.csv_stretches import CsvStretches, text_size
 from anonto.table.stretches import FEWEST_ROWS, TIMES_HELD, ParquetStretches, bytes_in_memory, bytes_of_frame
@@ -262,9 +262,8 @@ def test_equi_width_swapping_takes_no_more_memory_than_is_checked(n_values: int)
     """In a process of its own, as compiled code allocates what Python does not see."""
     code = f"""
 import numpy as np
-from anonto.engine.fitting import BYTES_PER_RECORD, BYTES_PER_ROW
-from anonto.engine.released import BYTES_PER_MOVE
-from anonto.methods.equi_width_swap import EquiWidthSwap
+from anonto.methods.equi_width_swap import BYTES_PER_ROW, EquiWidthSwap
+from anonto.methods.memory import BYTES_PER_MOVE, BYTES_PER_RECORD
 from anonto.table.attributes import NumericAttribute
 from anonto.table.records import Records
 
@@ -288,7 +287,7 @@ one = records(6_000_000)
 before = taken("VmRSS")
 kept = fit(one)
 n_moves = sum(min(one.n_rows, each.counts.size ** 2) for each in one.attributes)
-allowed = BYTES_PER_ROW["equi-width-swap"] * one.n_rows + BYTES_PER_RECORD * one.counts.size + BYTES_PER_MOVE * n_moves
+allowed = BYTES_PER_ROW * one.n_rows + BYTES_PER_RECORD * one.counts.size + BYTES_PER_MOVE * n_moves
 print((taken("VmHWM") - before) / allowed)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -20,7 +20,6 @@ from anonto.risk import global_linkage as of_all
 from anonto.risk import method_aware_linkage as module
 from anonto.risk.candidates import Candidates
 from anonto.risk.method_aware_linkage import known_relations, link, method_aware_linkage
-from anonto.risk.relations import is_swap
 from anonto.risk.seen_step import seen_step
 from anonto.table.comparison import compared_column
 from anonto.table.prepare import opener
@@ -76,7 +75,7 @@ OPTIONS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 
 def test_every_swap_tells_how_far_it_reaches() -> None:
     swaps = {name for name in METHODS if name.endswith("swap") or "swap-" in name}
-    assert {name for name, method in METHODS.items() if hasattr(method, "reach")} == swaps == set(OPTIONS)
+    assert {name for name, method in METHODS.items() if method.is_swap} == swaps == set(OPTIONS)
 
 
 def masked_by(table: pl.DataFrame, plan: Plan, seed: int = 0) -> pl.DataFrame:
@@ -95,7 +94,7 @@ def views(
     steps = [
         seen_step(step.method, step.columns, cells, plan.description, open_once)
         for step in plan.steps
-        if is_swap(step.method)
+        if step.method.is_swap
     ]
     return columns, steps, {name: each for name, each in cells.items() if name not in plan.masked}
 
