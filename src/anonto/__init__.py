@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # without loading typing, so that the command line listen
 if TYPE_CHECKING:
     from typing import Any
 
-    from anonto import stats
+    from anonto import methods, stats
     from anonto.assessment import Assessment, assess
     from anonto.errors import AnontoError, AnontoWarning, InputError
     from anonto.ontology.catalogue import ontology_names
@@ -67,6 +67,7 @@ __all__ = [
     "mask",
     "mask_file",
     "match",
+    "methods",
     "ontology_names",
     "read_ontology",
     "stats",
@@ -79,8 +80,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "stats":
-        return import_module("anonto.stats")
+    if name in {"stats", "methods"}:
+        return import_module(f"anonto.{name}")
     if name not in _HOMES:
         message = f"module 'anonto' has no attribute {name!r}"
         raise AttributeError(message)

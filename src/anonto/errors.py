@@ -695,6 +695,16 @@ class UnknownMethodError(InputError):
         super().__init__(f"There is no method {quoted(name)}{near(name, known)}; known are {listed(known)}.")
 
 
+class PluginWarning(AnontoWarning):
+    """A method of another package that cannot be used."""
+
+    def __init__(self, name: str, where: str, fault: str) -> None:
+        super().__init__(
+            f"The method {clipped(name)!r} of another package ({clipped(where)}) is left out: {clipped(fault)}; "
+            "update or remove that package."
+        )
+
+
 class PlanError(InputError):
     """A plan that contradicts itself or the table."""
 

@@ -22,9 +22,10 @@ from anonto.errors import (
     is_unicode,
 )
 from anonto.methods.guarantee import Setting
-from anonto.methods.registry import method_of, parameters_of
+from anonto.methods.registry import METHODS, method_of, parameters_of
+from anonto.methods.schema import schema_of_step
 from anonto.ontology.source import kind_of_path, opened
-from anonto.table.description import ColumnDescription
+from anonto.table.description import ColumnDescription, column_schema
 from anonto.table.headers import require_known_header
 
 if TYPE_CHECKING:
@@ -136,6 +137,11 @@ class Plan:
         plan["columns"] = {name: one.to_mapping() for name, one in self.columns.items()}
         plan["steps"] = [step.to_dict() for step in self.steps]
         return plan
+
+    def filled(self) -> dict[str, Any]:
+        """In the shape of a plan file, with every key that has a default."""
+        described = {name: one.to_mapping(everything=True) for name, one in self.columns.items()}
+        return {**self.to_dict(), "columns": described}
 
     def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
         """As the text of a plan file, with a comment above the columns that have one."""
@@ -273,6 +279,22 @@ def _mapping(given: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise ParameterError(what, "a table of keys", "something else")
     return given
+
+
+def plan_schema() -> dict[str, Any]:
+    """The JSON Schema of a plan; the methods of other packages are in it."""
+    table = {key: {"type": "string"} for key in TABLE_KEYS}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A plan of anonto",
+        "type": "object",
+        "properties": {
+            "table": {"type": "object", "properties": table, "additionalProperties": False},
+            "columns": {"type": "object", "additionalProperties": column_schema()},
+            "steps": {"type": "array", "items": {"oneOf": [schema_of_step(one) for one in METHODS.values()]}},
+        },
+        "additionalProperties": False,
+    }
 
 
 def _require_shape(value: Any, where: str, depth: int = 1) -> None:

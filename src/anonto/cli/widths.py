@@ -25,7 +25,7 @@ def widths(
     *,
     plan: Annotated[
         Path,
-        typer.Option("--plan", "-p", help="Its equi-width-swap and invariant-swap steps, or its numeric columns."),
+        typer.Option("--plan", "-p", help="Its steps with bins of a width, or its numeric columns."),
     ],
     degree: Annotated[
         int | None, typer.Option("--degree", help="Also find the width that makes about this many bins.")
@@ -78,7 +78,7 @@ def _wanted(plan: Plan) -> Iterator[tuple[int | None, tuple[str, ...], dict[str,
     with_width = [
         (number, step.columns, given)
         for number, step in enumerate(plan.steps, start=1)
-        if step.method.name in {"equi-width-swap", "invariant-swap"}
+        if step.method.has_widths
         if (given := _width_of(step.method))
     ]
     if with_width:

@@ -25,7 +25,7 @@ from anonto.errors import NotCloseError, NotCloseInBlocksError, OneBinWarning
 from anonto.methods.flows import Flows
 from anonto.methods.kernels import guides
 from anonto.methods.method import RecordMethod
-from anonto.methods.parameters import LEAST_PER_K
+from anonto.methods.parameters import LEAST_PER_K, check_parameters, require_block_rows
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import RecordFlows
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
@@ -57,6 +57,10 @@ class BlockMethod(RecordMethod):
     has_tables: ClassVar[bool] = True
     k: int
     """Rows that it puts together."""
+
+    def __post_init__(self) -> None:
+        check_parameters(self, self.one_of, but=("block_rows",))
+        require_block_rows(self.block_rows, self.k)
 
     def could_be_cut(self, n_records: int) -> bool:
         """Whether there are enough records for two blocks, and the parameters do not say whether there are."""

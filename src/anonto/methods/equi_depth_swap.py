@@ -27,22 +27,23 @@ the paper forgets; standardised columns; columns that are not numbers.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonto.arithmetic import dot, matrix_product
-from anonto.errors import OneBinWarning, ParameterError, SmallBinsWarning
+from anonto.errors import OneBinWarning, SmallBinsWarning
 from anonto.methods import depth_kernels
-from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, joined, require_odd, strata
+from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, joined, strata
 from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
-from anonto.methods.parameters import require_block_rows, require_k
+from anonto.methods.parameters import BIN_SIZES, BLOCK_ROWS, ODD, K, flag, sizes_within
+from anonto.methods.words import Words
 from anonto.table.attributes import NumericAttribute, TextAttribute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,17 +64,35 @@ class EquiDepthSwap(BlockMethod):
     """
 
     name: ClassVar[str] = "equi-depth-swap"
-    k: int
-    odd: Odd = "stay"
-    standardise: bool = True
-    block_rows: int | None = None
+    words: ClassVar[Words] = Words(
+        title="Swap in bins of equal size",
+        summary="exchanges records in bins of `k` similar ones, all columns of the step together",
+        does=(
+            "Puts the records into small bins of about k that are alike, and exchanges whole sets of values in pairs."
+        ),
+        keeps=(
+            "Keeps how often every combination of values occurs. Whoever knows some of a person’s cells may find "
+            "the row and read the rest."
+        ),
+        report=(
+            "The records were put into small bins of about {k} records that are alike, and in each bin pairs of "
+            "records, picked by chance, exchanged their values in these columns, all together. Every value, and "
+            "every combination of values in these columns, occurs exactly as often as before; which record has it"
+            " has changed."
+        ),
+    )
+    whole_records_if: ClassVar[Mapping[str, Any] | None] = {}
+    k: int = field(metadata=K)
+    odd: Odd = field(default="stay", metadata=ODD)
+    standardise: bool = field(
+        default=True, metadata=flag("standardise", "Let every column count the same, whatever its units.")
+    )
+    block_rows: int | None = field(default=None, metadata=BLOCK_ROWS)
 
-    def __post_init__(self) -> None:
-        require_k(self.k)
-        require_block_rows(self.block_rows, self.k)
-        require_odd(self.odd)
-        if not isinstance(self.standardise, bool):
-            raise ParameterError("standardise", "true or false", self.standardise)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        return {"k": sizes_within(BIN_SIZES, n_records)}
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and exchange inside them."""
@@ -95,11 +114,6 @@ class EquiDepthSwap(BlockMethod):
     @property
     def lists_rows(self) -> bool:
         """Whether its groups are lists of all rows, equal ones too."""
-        return True
-
-    @property
-    def moves_whole_records(self) -> bool:
-        """Whether every combination of values leaves as it was."""
         return True
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002

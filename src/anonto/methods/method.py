@@ -11,10 +11,10 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from anonto.methods.memory import BYTES_PER_FLOW, BYTES_PER_RECORD, bytes_of_tables
-from anonto.methods.parameters import k_for
+from anonto.methods.parameters import check_parameters, k_for, parameters_known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from anonto.methods.memory import Budget
     from anonto.methods.record_flows import RecordFlows
     from anonto.methods.row_masking import RowMasker
+    from anonto.methods.words import Words
     from anonto.table.attributes import Attribute
     from anonto.table.prepare import PreparedColumn
     from anonto.table.records import Records
@@ -41,10 +42,19 @@ class BaseMethod(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
+    words: ClassVar[Words]
+    one_of: ClassVar[tuple[str, ...]] = ()
+    """Parameters of which exactly one must be given."""
+    is_baseline: ClassVar[bool] = False
+    """Whether it is there to compare others with."""
+    has_widths: ClassVar[bool] = False
+    """Whether its bins may have a width, which the distances that values moved would tell."""
     moves_missing: ClassVar[bool] = False
     """Whether missing cells are moved like values: they then are a value of their own, with a code, at distance 1."""
     makes_equal: ClassVar[bool] = False
     """Whether records leave that are equal in the columns of the step, so that the equal ones are counted."""
+    whole_records_if: ClassVar[Mapping[str, Any] | None] = None
+    """Parameters with which whole records of its columns move; empty for all parameters, None for none."""
     moves_at_random: ClassVar[bool] = False
     """Whether a masked cell is no nearer to its original value than to any other."""
     releases_text: ClassVar[bool] = False
@@ -63,9 +73,18 @@ class BaseMethod(ABC):
         cls.is_swap = cls.reach is not BaseMethod.reach
         cls.has_law = cls.law is not BaseMethod.law
 
+    def __post_init__(self) -> None:
+        check_parameters(self, self.one_of)
+
     @abstractmethod
     def guarantee(self, setting: Setting) -> Guarantee:
         """What the method promises."""
+
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """Values of parameters that a sweep tries on so many records; by default what a form begins with."""
+        needed = [one for one in parameters_known(cls) if one.is_needed or one.name in cls.one_of[:1]]
+        return {one.name: [one.takes.start] for one in needed if one.takes.start is not None}
 
     @property
     def also_needs(self) -> tuple[str, ...]:
@@ -104,10 +123,16 @@ class BaseMethod(ABC):
         """Records among which a person is hidden, at least; None for a method that forms no such groups."""
         return None
 
+    @classmethod
+    def moves_whole_records_with(cls, parameters: Mapping[str, Any]) -> bool:
+        """Whether every combination of values in the columns of the step leaves as it was, given the parameters."""
+        wanted = cls.whole_records_if
+        return wanted is not None and all(parameters.get(name) == value for name, value in wanted.items())
+
     @property
     def moves_whole_records(self) -> bool:
         """Whether every combination of values in the columns of the step leaves as it was."""
-        return False
+        return self.moves_whole_records_with({one.name: getattr(self, one.name) for one in parameters_known(self)})
 
     def reach(self, seen: Any, /) -> Any:  # noqa: ARG002
         """What it could have exchanged, whatever it draws: perhaps too much, never too little; None for unknown.

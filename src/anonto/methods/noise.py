@@ -22,7 +22,7 @@ Algorithm 1.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -32,7 +32,7 @@ from anonto.arithmetic import dot
 from anonto.errors import NeedsOneOntologyError, NoVarianceError, ParameterError
 from anonto.methods import noise_kernels
 from anonto.methods.method import RowMethod
-from anonto.methods.parameters import require_choice
+from anonto.methods.parameters import choice, number
 from anonto.methods.row_masking import RowMasker, without_values
 from anonto.rng import row_words
 from anonto.rng_kernels import exponentials, laplaces, normals
@@ -79,16 +79,40 @@ class NoiseParameters(RowMethod):
     """What every kind of semantic noise can be told."""
 
     has_tables: ClassVar[bool] = True
-    noise_level: float | tuple[float, ...]
-    distribution: Distribution = "normal"
-    round: Round = "up"
-    candidates: Candidates = "taxonomy"
+    noise_level: float | tuple[float, ...] = field(
+        metadata=number(
+            "noise level",
+            "How much noise, compared with the spread of the column. 0.2 is a little, 1 is a lot.",
+            low=0,
+            lists="allowed",
+            must="a finite number, 0 or more, or a list of them: one for each column or one for each record",
+            start=0.3,
+            offered=(0, 5, 0.05),
+        )
+    )
+    distribution: Distribution = field(
+        default="normal",
+        metadata=choice(("normal", "laplace"), "shape of the noise", "Normal, or Laplace with longer tails."),
+    )
+    round: Round = field(
+        default="up",
+        metadata=choice(
+            ("up", "nearest"), "rounding", "“up”: the first concept at least so far away; “nearest”: the closest one."
+        ),
+    )
+    candidates: Candidates = field(
+        default="taxonomy",
+        metadata=choice(
+            ("taxonomy", "observed", "leaves"),
+            "replace by",
+            "Any concept of the ontology, only those observed, or only leaves.",
+        ),
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "noise_level", checked_levels(self.noise_level))
-        require_choice("distribution", self.distribution, ("normal", "laplace"))
-        require_choice("round", self.round, ("up", "nearest"))
-        require_choice("candidates", self.candidates, ("taxonomy", "observed", "leaves"))
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """See `BaseMethod`."""
+        return {"noise_level": [0.25, 1.0, 4.0]}
 
     def bytes_to_fit(self, records: Records) -> int:
         """What the candidates of all values take."""
@@ -111,22 +135,6 @@ class NoiseParameters(RowMethod):
 
 SMALLEST_RANGE, LARGEST_RANGE = 1e-140, 1e140
 """Numbers that differ by less, or by more, have squares that are lost or endless."""
-MUST_BE = "a finite number, 0 or more, or a list of them: one for each column or one for each record"
-
-
-def checked_levels(levels: object) -> float | tuple[float, ...]:
-    """A noise level, or a tuple of them; each finite and not below 0."""
-    if not isinstance(levels, list | tuple | np.ndarray):
-        return _checked_level(levels)
-    if len(levels) == 0:
-        raise ParameterError("noise_level", MUST_BE, [])
-    return tuple(_checked_level(level) for level in (levels.tolist() if isinstance(levels, np.ndarray) else levels))
-
-
-def _checked_level(level: object) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 <= level < math.inf:
-        raise ParameterError("noise_level", MUST_BE, level)
-    return level
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,7 @@ from anonto.methods.flows import Flows, flows_of_meetings, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.method import ColumnMethod
 from anonto.methods.reach import Anywhere, may_stay
+from anonto.methods.words import Words
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -32,6 +33,17 @@ class RandomSwap(ColumnMethod):
     """No parameters."""
 
     name: ClassVar[str] = "random-swap"
+    words: ClassVar[Words] = Words(
+        title="Swap at random",
+        summary="exchanges each value with that of any other record",
+        does="Exchanges each value with that of a record picked by chance, whatever it means.",
+        keeps="Keeps how often every value occurs; relations between columns are lost.",
+        report=(
+            "Each record exchanged its value with another record that was picked by chance. Every value occurs "
+            "exactly as often as before; who has it is left to chance, so relations with other columns are lost."
+        ),
+    )
+    is_baseline: ClassVar[bool] = True
     moves_at_random: ClassVar[bool] = True
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:

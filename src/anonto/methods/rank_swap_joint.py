@@ -18,8 +18,8 @@ random, row by row. Added: columns of other kinds than nominal, weights, missing
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -27,11 +27,22 @@ from anonto.errors import ParameterError
 from anonto.methods import joint_kernels as kernels
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.method import RecordMethod
-from anonto.methods.parameters import k_for, require_k_or_percent, within_table
+from anonto.methods.parameters import (
+    INTERVAL,
+    KEY,
+    PERCENT,
+    K,
+    check_parameters,
+    k_for,
+    number,
+    sizes_within,
+    within_table,
+)
 from anonto.methods.reach import AnyCell, NearRecords
 from anonto.methods.record_flows import PackedFlows, RecordFlows, record_flows, record_flows_of_packed
 from anonto.methods.record_tree import RecordSpace
 from anonto.methods.record_tree_kernels import Asked, Counted, rows_of_nodes
+from anonto.methods.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +56,13 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
 
-INTERVALS = ("all", "unswapped")
+WEIGHTS = number(
+    "weights of the columns",
+    "Numbers with commas between them, one for each column: how much each counts.",
+    low=0,
+    lists="only",
+    must="a list of numbers, none negative and not all zero, one for each column",
+)
 
 REGROW_SHARE = 0.7
 """The tree of live records is grown anew when this share of its records is left."""
@@ -75,17 +92,35 @@ class RankSwapJoint(RecordMethod):
     """
 
     name: ClassVar[str] = "rank-swap-joint"
-    k: int | None = None
-    percent: float | None = None
-    interval: Literal["all", "unswapped"] = "all"
-    weights: tuple[float, ...] | None = None
+    words: ClassVar[Words] = Words(
+        title="Swap with similar records",
+        summary="exchanges the cells of several columns with those of the `k` records most alike in all of them",
+        does=(
+            "Exchanges each value with that of one of the k records that are most alike in all these columns together."
+        ),
+        keeps="Keeps how often every value occurs, and much of what the columns have to do with each other.",
+        report=(
+            "Each value was exchanged with that of a record, picked by chance, among those most alike in all "
+            "these columns together; each column had its own partners. Every value occurs exactly as often as "
+            "before, and what the columns have to do with each other is kept as far as similar records allow. A "
+            "value stayed where it was when all records near enough had been exchanged already."
+        ),
+    )
+    one_of: ClassVar[tuple[str, ...]] = ("k", "percent")
+    k: int | None = field(default=None, metadata=K)
+    percent: float | None = field(default=None, metadata=PERCENT)
+    interval: Literal["all", "unswapped"] = field(default="all", metadata=INTERVAL)
+    weights: tuple[float, ...] | None = field(default=None, metadata=WEIGHTS)
 
     def __post_init__(self) -> None:
-        require_k_or_percent(self.k, self.percent)
-        if self.interval not in INTERVALS:
-            raise ParameterError("interval", '"all" or "unswapped"', self.interval)
+        check_parameters(self, self.one_of, but=("weights",))
         if self.weights is not None:
             object.__setattr__(self, "weights", _checked(self.weights))
+
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        return {"k": sizes_within((10, 30, 100, 300), n_records)}
 
     def fit(
         self, records: Records, rng: np.random.Generator, require: Callable[[int, str], None] | None = None
@@ -161,7 +196,7 @@ def _checked(weights: object) -> tuple[float, ...]:
         numbers = [one for one in weights if isinstance(one, int | float) and not isinstance(one, bool)]
         if len(numbers) == len(weights) and all(0 <= one <= sys.float_info.max for one in numbers) and any(numbers):
             return tuple(numbers)
-    raise ParameterError("weights", "a list of numbers, none negative and not all zero, one for each column", weights)
+    raise ParameterError("weights", WEIGHTS[KEY].must, weights)
 
 
 def _facts(references: int, alone: int) -> dict[str, int]:

@@ -23,7 +23,7 @@ Rodriguez-Garcia, Sánchez, Batet, PSD 2016.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
@@ -38,7 +38,8 @@ from anonto.methods.noise import (
     require_meaning,
     variance,
 )
-from anonto.methods.parameters import require_choice
+from anonto.methods.parameters import choice
+from anonto.methods.words import Words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,12 +52,27 @@ class SemanticNoise(NoiseParameters):
     """``noise_level`` with ``distribution``, ``scale``, ``round`` and ``candidates``."""
 
     name: ClassVar[str] = "semantic-noise"
+    words: ClassVar[Words] = Words(
+        title="Noise by meaning",
+        summary="replaces each value by a concept about as far away as a random number says",
+        does=(
+            "Replaces every value by one about as far away in meaning as a random number says; numbers have one added."
+        ),
+        keeps="Keeps meaning roughly; values that nobody had may occur.",
+        report=(
+            "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a "
+            "random number said; numbers had a random number added. Each column had its own random numbers. "
+            "Values that no record had may occur now, and rare values may have become more frequent or have "
+            "disappeared."
+        ),
+    )
     needs_records: ClassVar[bool] = False
-    scale: Scale = "semantic"
-
-    def __post_init__(self) -> None:
-        NoiseParameters.__post_init__(self)
-        require_choice("scale", self.scale, ("semantic", "distance"))
+    scale: Scale = field(
+        default="semantic",
+        metadata=choice(
+            ("semantic", "distance"), "scale of distances", "How the distances of columns are made comparable."
+        ),
+    )
 
     def fit(self, records: Records, rng: np.random.Generator) -> NoiseMasker:  # noqa: ARG002
         """Measure each column and sort the distances of its values."""

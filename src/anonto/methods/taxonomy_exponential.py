@@ -26,18 +26,20 @@ Palamidessi, Broadening the scope of differential privacy using metrics, PETS 20
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonto.arithmetic import exponentials
-from anonto.errors import DependsOnDataError, NotAMetricError, ParameterError
+from anonto.errors import DependsOnDataError, NotAMetricError
 from anonto.methods import noise_kernels
 from anonto.methods.guarantee import Guarantee, Setting, promised
 from anonto.methods.method import RowMethod
 from anonto.methods.noise import DistanceLevels, bytes_of_levels, distance_levels, require_concepts
+from anonto.methods.parameters import flag, number
 from anonto.methods.row_masking import RowMasker, without_values
+from anonto.methods.words import Words
 from anonto.rng import row_words
 from anonto.table.attributes import NominalAttribute
 from anonto.taxonomy.distance import USE_CONTENT
@@ -73,18 +75,44 @@ class TaxonomyExponential(RowMethod):
     """``epsilon``: above 0, small is private; ``metric``: whether near values alone are protected so well."""
 
     name: ClassVar[str] = "taxonomy-exponential"
+    words: ClassVar[Words] = Words(
+        title="Draw a similar concept",
+        summary="draws each value anew, near concepts more often",
+        does=(
+            "Draws every value anew from its ontology, near concepts more often than far ones, and possibly the same."
+        ),
+        keeps="Keeps meaning roughly; frequencies change.",
+        proves="local ε, or metric privacy",
+        proved="local ε-differential privacy of every value.",
+        report=(
+            "Each value was drawn anew by chance from all concepts of its taxonomy, near ones more often than far"
+            " ones, and possibly the value itself. The chances follow from the value of the record alone, with a "
+            "privacy parameter ε of {epsilon}: small values of ε make it hard to tell from a released value what "
+            "the true one was."
+        ),
+    )
     has_tables: ClassVar[bool] = True
     needs_records: ClassVar[bool] = False
     releases_text: ClassVar[bool] = True
-    epsilon: float
-    metric: bool = False
+    epsilon: float = field(
+        metadata=number(
+            "ε – privacy budget",
+            "Smaller is more private and loses more. Around 1 is strong, 10 is weak.",
+            above=0,
+            high=LARGEST_EPSILON,
+            start=4,
+            offered=(0.1, 50, 0.1),
+            is_public=True,
+        )
+    )
+    metric: bool = field(
+        default=False, metadata=flag("protect by distance", "Protect near values more than far ones.", is_public=True)
+    )
 
-    def __post_init__(self) -> None:
-        epsilon: object = self.epsilon
-        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= LARGEST_EPSILON:
-            raise ParameterError("epsilon", f"a number above 0 and at most {LARGEST_EPSILON:g}", epsilon)
-        if not isinstance(self.metric, bool):
-            raise ParameterError("metric", "true or false", self.metric)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """See `BaseMethod`."""
+        return {"epsilon": [2.0, 8.0, 20.0]}
 
     def fit(self, records: Records, rng: np.random.Generator) -> ExponentialMasker:  # noqa: ARG002
         """Cumulate the probabilities of each value's concepts by their distance."""

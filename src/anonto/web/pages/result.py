@@ -61,7 +61,8 @@ def result_page(frame: Frame, asked: dict[str, str]) -> None:
             show(tag("h2", "Risk and utility of all runs of this table, and the ", term("Pareto front")))
             place = box("stack")
             frame.soon(place, "Drawing the map", lambda: show_map(frame, run, place))
-            sweep_form(frame)
+            form = box("stack")
+            frame.soon(form, "Reading the methods", lambda: sweep_form(frame, form))
         onward(("Run", "/run"), ("Take away", f"/take-away?run={run['number']}") if not run.get("tried") else None)
 
 

@@ -1,0 +1,64 @@
+"""``anonto methods``: the masking methods, and the parameters of one of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from anonto.cli.ontology import JsonOption
+from anonto.cli.show import show_facts, show_json, show_table
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method; without it all are listed.")] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """List the masking methods with what is proved of them, or print one with its parameters.
+
+    Methods of other packages are among them.
+
+    Example: `anonto methods group-swap`
+    """
+    from anonto.errors import UnknownMethodError
+    from anonto.methods.registry import METHODS
+    from anonto.methods.schema import described
+
+    if name is not None and name not in METHODS:
+        raise UnknownMethodError(name, METHODS)
+    found = [described(METHODS[one]) for one in ([name] if name is not None else METHODS)]
+    if as_json:
+        show_json({"methods": found} if name is None else found[0])
+    elif name is None:
+        rows = [(one["name"], one["summary"].replace("`", ""), one["proves"]) for one in found]
+        show_table(("method", "what it does", "proved"), rows)
+    else:
+        _show(found[0])
+
+
+def _show(method: dict[str, Any]) -> None:
+    show_facts(
+        f"{method['name']}: {method['title']}",
+        [
+            ("does", method["does"]),
+            ("keeps", method["keeps"].removeprefix("Keeps ")),
+            ("proves", method["proved"] or "nothing; judge it by the attacks"),
+        ],
+    )
+    if not method["parameters"]:
+        typer.echo("It has no parameters.")
+        return
+    rows = [(one["name"], one["must"], _given(one, method["one_of"]), one["why"]) for one in method["parameters"]]
+    show_table(("parameter", "must be", "default", "what for"), rows)
+
+
+def _given(one: dict[str, Any], one_of: list[str]) -> str:
+    """The default of a parameter, or whether it must be given."""
+    if one["is_needed"]:
+        return "needed"
+    if one["name"] in one_of:
+        return f"{' or '.join(one_of)} needed"
+    if one["default"] is None:
+        return "none"
+    return str(one["default"]).lower() if isinstance(one["default"], bool) else str(one["default"])
