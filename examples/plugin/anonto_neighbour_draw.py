@@ -34,6 +34,7 @@ class NeighbourDraw(ColumnMethod):
         title="Draw a neighbour’s number",
         summary="replaces each number by that of one of the `k` records on either side of it in rank",
         does="Puts the records in the order of their numbers and gives each the number of a record near to it.",
+        columns="numeric and ordinal, each alone",
         keeps="Keeps the distribution of the numbers roughly.",
         report=(
             "The records were put in the order of their numbers, and each took the number of a record picked by chance "

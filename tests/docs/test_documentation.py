@@ -17,7 +17,7 @@ import warnings
 from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -53,7 +53,7 @@ COMMANDS = [
     command.name or command.callback.__name__.replace("_", "-")
     for command in app.registered_commands
     if command.callback is not None
-]
+] + [group.name for group in app.registered_groups if group.name is not None]
 WITH_CODE = [
     PROJECT / "README.md",
     *(page for folder in ("tutorial", "how-to", "explanation") for page in sorted((DOCS / folder).glob("*.md"))),
@@ -134,11 +134,29 @@ def row_of(page: str, first: str) -> str:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_described_with_all_its_parameters(method: str) -> None:
-    row = row_of("methods.md", method)
-    assert [field.name for field in fields(METHODS[method]) if f"`{field.name}`" not in row] == []
-    assert f"## {method}\n" in (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
+    assert f"## {method}\n\n<!-- parameters of {method} -->\n" in page
+    built = methods_hook().on_page_markdown(page)
+    described = built.split(f"## {method}\n", 1)[1].split(":::", 1)[0]
+    assert [field.name for field in fields(METHODS[method]) if f"| `{field.name}` |" not in described] == []
+    assert f"| [`{method}`](#{method}) | {METHODS[method].words.summary} |" in built
     assert f"**`{method}`**" in (DOCS / "explanation" / "masking.md").read_text(encoding="utf-8")
-    assert f"| `{method}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_readme_says_of_a_method_what_its_class_says(method: str) -> None:
+    words = METHODS[method].words
+    assert f"| `{method}` | {words.summary} | {words.proves} |" in (PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+def methods_hook() -> Any:
+    """The hook that writes the tables of methods when the pages are built."""
+    found = importlib.util.spec_from_file_location("methods_hook", DOCS / "hooks" / "methods.py")
+    assert found is not None
+    assert found.loader is not None
+    hook = importlib.util.module_from_spec(found)
+    found.loader.exec_module(hook)
+    return hook
 
 
 @pytest.mark.parametrize("key", [field.name for field in fields(ColumnDescription)])
@@ -184,6 +202,13 @@ def test_every_command_is_documented_by_its_own_help(command: str) -> None:
 def test_no_command_is_documented_that_does_not_exist() -> None:
     page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert set(re.findall(r"<!-- help of anonto ([a-z-]+) -->", page)) == set(COMMANDS)
+    within = {f"{group.name} {one.callback.__name__}" for group in app.registered_groups for one in commands_of(group)}
+    assert set(re.findall(r"<!-- help of anonto ([a-z-]+ [a-z-]+) -->", page)) == within
+
+
+def commands_of(group: Any) -> list[Any]:
+    """The commands of a group of commands."""
+    return list(group.typer_instance.registered_commands)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -248,7 +273,8 @@ def test_the_code_of_a_page_prints_what_the_page_says(
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * (line + 1) + block["code"], page.name, "exec"), namespace)  # noqa: S102 - our own pages
+            code = compile("\n" * (line + 1) + block["code"], page.name, "exec", dont_inherit=True)
+            exec(code, namespace)  # noqa: S102 - our own pages
         assert printed.getvalue().rstrip() == (block["output"] or "").rstrip(), f"the block at line {line + 1}"
 
 

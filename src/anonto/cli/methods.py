@@ -42,6 +42,7 @@ def _show(method: dict[str, Any]) -> None:
         f"{method['name']}: {method['title']}",
         [
             ("does", method["does"]),
+            ("columns", method["columns"]),
             ("keeps", method["keeps"].removeprefix("Keeps ")),
             ("proves", method["proved"] or "nothing; judge it by the attacks"),
         ],

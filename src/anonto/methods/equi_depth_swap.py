@@ -70,6 +70,7 @@ class EquiDepthSwap(BlockMethod):
         does=(
             "Puts the records into small bins of about k that are alike, and exchanges whole sets of values in pairs."
         ),
+        columns="any kinds, together",
         keeps=(
             "Keeps how often every combination of values occurs. Whoever knows some of a person’s cells may find "
             "the row and read the rest."

@@ -74,6 +74,7 @@ class EquiWidthSwap(RecordMethod):
         title="Swap in bins of equal width",
         summary="exchanges records in bins of a `width`, all columns of the step together",
         does="Cuts the columns into bins of equal width and exchanges whole sets of values inside each bin.",
+        columns="any kinds, together",
         keeps=(
             "Keeps every combination of values; no number moves by more than the width. Whoever knows some of a "
             "person’s cells may find the row and read the rest."

@@ -37,6 +37,7 @@ class FrequencySwap(ColumnMethod):
         does=(
             "Orders the records by how common their value is, whatever it means, and swaps each with one of the next k."
         ),
+        columns="any kind, each alone",
         keeps="Keeps how often every value occurs.",
         report=(
             "The records were put in order of how common their value is, and each exchanged its value with one of"

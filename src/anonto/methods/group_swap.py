@@ -67,6 +67,7 @@ class GroupSwap(BlockMethod):
             "Puts the records into groups of at least k that mean something similar, and deals the values of each"
             " group out anew by chance."
         ),
+        columns="any kinds, together",
         keeps="Keeps how often every value occurs.",
         proves="probabilistic k-anonymity, on conditions",
         proved=(

@@ -77,6 +77,7 @@ class InvariantSwap(RecordMethod):
         does=(
             "Puts similar records into bins, picks some of each bin by chance, and lets these take each other’s values."
         ),
+        columns="any kinds, together",
         keeps=(
             "Keeps how often every combination of values occurs. Whoever knows some of a person’s cells may find "
             "the row and read the rest."

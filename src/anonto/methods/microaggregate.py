@@ -100,6 +100,7 @@ class Microaggregate(BlockMethod):
             "Puts the records into groups of at least k that mean something similar, and gives all of a group the"
             " value in its middle."
         ),
+        columns="any kinds, together",
         keeps="Keeps averages roughly; values become coarser.",
         proves="k-anonymity, on conditions",
         proved="k-anonymity. Nobody can be told from k − 1 others by these columns.",

@@ -37,6 +37,7 @@ class RandomSwap(ColumnMethod):
         title="Swap at random",
         summary="exchanges each value with that of any other record",
         does="Exchanges each value with that of a record picked by chance, whatever it means.",
+        columns="any kind, each alone",
         keeps="Keeps how often every value occurs; relations between columns are lost.",
         report=(
             "Each record exchanged its value with another record that was picked by chance. Every value occurs "

@@ -60,6 +60,7 @@ class RankSwap(ColumnMethod):
         title="Swap with similar values",
         summary="exchanges each value with that of one of the `k` records closest to it in meaning",
         does=("Exchanges each value with that of one of the k records that are closest in meaning, column by column."),
+        columns="any kind, each alone",
         keeps="Keeps how often every value occurs.",
         report=(
             "Each record exchanged its value with that of a record, picked by chance, among those closest to it "

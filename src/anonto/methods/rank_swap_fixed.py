@@ -45,6 +45,7 @@ class RankSwapFixed(ColumnMethod):
         title="Swap along one order",
         summary="exchanges within `k` records in one order by meaning",
         does="Puts the records into one order by meaning and exchanges each value with one of the next k.",
+        columns="any kind, each alone",
         keeps="Keeps how often every value occurs.",
         report=(
             "The records were put in order, beginning with the most unusual value and going on with those closest"

@@ -98,6 +98,7 @@ class RankSwapJoint(RecordMethod):
         does=(
             "Exchanges each value with that of one of the k records that are most alike in all these columns together."
         ),
+        columns="any kinds, together",
         keeps="Keeps how often every value occurs, and much of what the columns have to do with each other.",
         report=(
             "Each value was exchanged with that of a record, picked by chance, among those most alike in all "

@@ -21,6 +21,7 @@ def described(method: type[Method]) -> dict[str, Any]:
         "title": words.title,
         "summary": words.summary,
         "does": words.does,
+        "columns": words.columns,
         "keeps": words.keeps,
         "proves": words.proves,
         "proved": words.proved,

@@ -58,6 +58,7 @@ class SemanticNoise(NoiseParameters):
         does=(
             "Replaces every value by one about as far away in meaning as a random number says; numbers have one added."
         ),
+        columns="nominal with one ontology, ordinal, numeric; each alone",
         keeps="Keeps meaning roughly; values that nobody had may occur.",
         report=(
             "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a "

@@ -73,6 +73,7 @@ class SemanticNoiseJoint(NoiseParameters):
         title="Noise by meaning, together",
         summary="replaces values as `semantic-noise` does, with noise that is correlated as the columns are",
         does="Replaces values like semantic-noise, but the random numbers of a record go together as its columns do.",
+        columns="nominal in one taxonomy, ordinal, numeric; together",
         keeps="Keeps relations between the columns better.",
         report=(
             "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a "

@@ -81,6 +81,7 @@ class TaxonomyExponential(RowMethod):
         does=(
             "Draws every value anew from its ontology, near concepts more often than far ones, and possibly the same."
         ),
+        columns="nominal with one ontology, each alone",
         keeps="Keeps meaning roughly; frequencies change.",
         proves="local ε, or metric privacy",
         proved="local ε-differential privacy of every value.",

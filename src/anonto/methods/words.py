@@ -15,6 +15,8 @@ class Words:
     """What it does, in half a sentence that goes on from its name."""
     does: str
     """What it does, in a sentence or two."""
+    columns: str = "any kinds"
+    """Which columns it takes, and whether it looks at them together."""
     keeps: str = ""
     """What an analyst can rely on afterwards."""
     proves: str = "nothing"
