@@ -7,11 +7,13 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # without loading typing, so that the command line listens for Ctrl-C as early as it can
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-    from anonto import methods, stats
+    from anonto import stats
     from anonto.assessment import Assessment, assess
     from anonto.errors import AnontoError, AnontoWarning, InputError
+    from anonto.methods.method import Method
     from anonto.ontology.catalogue import ontology_names
     from anonto.ontology.catalogue import open_ontology as read_ontology
     from anonto.plan import Plan
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     from anonto.taxonomy.distance import MEASURES
     from anonto.taxonomy.taxonomy import Taxonomy
     from anonto.verification import Verification, verify
+
+    def methods() -> Mapping[str, type[Method]]:
+        """The masking methods by name, those of other packages included: the package of the same name is called."""
+
 
 __version__ = "0.1.0"
 

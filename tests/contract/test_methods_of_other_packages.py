@@ -91,7 +91,7 @@ def test_without_the_package_there_is_no_such_method() -> None:
 
 @pytest.mark.usefixtures("plugin")
 def test_it_is_registered_behind_our_own() -> None:
-    assert list(anonto.methods()) == [*OWN, NAME]  # type: ignore[operator]
+    assert list(anonto.methods()) == [*OWN, NAME]
     assert METHODS[NAME].words.proves == "nothing"
 
 
