@@ -39,21 +39,8 @@ def parameters_of(name: str) -> str:
         return "It has no parameters."
     return _table(
         ("parameter", "must be", "default", "what for"),
-        [
-            (f"`{one['name']}`", one["must"], _default(one, method["one_of"]), one["why"])
-            for one in method["parameters"]
-        ],
+        [(f"`{one['name']}`", one["must"], one["assumed"], one["why"]) for one in method["parameters"]],
     )
-
-
-def _default(one: dict[str, Any], one_of: list[str]) -> str:
-    if one["is_needed"]:
-        return "needed"
-    if one["name"] in one_of:
-        return f"{' or '.join(f'`{name}`' for name in one_of)} is needed"
-    if one["default"] is None:
-        return "none"
-    return f"`{str(one['default']).lower()}`" if isinstance(one["default"], bool) else f'`"{one["default"]}"`'
 
 
 def _table(header: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

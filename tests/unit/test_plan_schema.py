@@ -167,7 +167,7 @@ def test_methods_are_listed_and_one_is_printed_with_its_parameters(capsys: pytes
     listed = capsys.readouterr().out
     assert all(name in listed for name in METHODS)
     assert run(["methods", "equi-width-swap"]) == 0
-    assert "width or bins needed" in capsys.readouterr().out
+    assert "width or bins is needed" in capsys.readouterr().out
     assert run(["methods", "random-swap"]) == 0
     assert "no parameters" in capsys.readouterr().out
     assert run(["methods", "group-swop"]) == 2

@@ -50,16 +50,5 @@ def _show(method: dict[str, Any]) -> None:
     if not method["parameters"]:
         typer.echo("It has no parameters.")
         return
-    rows = [(one["name"], one["must"], _given(one, method["one_of"]), one["why"]) for one in method["parameters"]]
+    rows = [(one["name"], one["must"], one["assumed"], one["why"]) for one in method["parameters"]]
     show_table(("parameter", "must be", "default", "what for"), rows)
-
-
-def _given(one: dict[str, Any], one_of: list[str]) -> str:
-    """The default of a parameter, or whether it must be given."""
-    if one["is_needed"]:
-        return "needed"
-    if one["name"] in one_of:
-        return f"{' or '.join(one_of)} needed"
-    if one["default"] is None:
-        return "none"
-    return str(one["default"]).lower() if isinstance(one["default"], bool) else str(one["default"])

@@ -83,37 +83,33 @@ def whole(label: str, why: str, *, low: int = 1, lists: bool = False, **further:
     """A whole number, or with ``lists`` one for each column."""
     must = f"a whole number, {low:,} or more{', or one for each column' if lists else ''}"
     takes_lists = "allowed" if lists else "never"
-    return {
-        KEY: Parameter(
-            **{"kind": "whole number", "must": must, "low": low, "lists": takes_lists, **further}, label=label, why=why
-        )
-    }
+    return _made(label, why, further, kind="whole number", must=must, low=low, lists=takes_lists)
 
 
 def number(label: str, why: str, **further: Any) -> Metadata:
-    """A number above one and at most another."""
-    above, high = further.get("above"), further.get("high")
-    limits = [*([] if above is None else [f"above {above:g}"]), *([] if high is None else [f"at most {high:g}"])]
-    must = f"a number {' and '.join(limits)}".strip()
-    return {KEY: Parameter(**{"kind": "number", "must": must, **further}, label=label, why=why)}
+    """A number within limits: ``low`` or ``above``, and ``high``."""
+    words = {"above": "above {:g}", "low": "from {:g}", "high": "at most {:g}"}
+    limits = [word.format(further[name]) for name, word in words.items() if name in further]
+    return _made(label, why, further, kind="number", must=f"a number {' and '.join(limits)}".strip())
 
 
 def choice(choices: Sequence[str], label: str, why: str, **further: Any) -> Metadata:
     """One of some words."""
-    must = f"one of {', '.join(choices)}"
-    return {
-        KEY: Parameter(**{"kind": "choice", "must": must, "choices": tuple(choices), **further}, label=label, why=why)
-    }
+    return _made(label, why, further, kind="choice", must=f"one of {', '.join(choices)}", choices=tuple(choices))
 
 
 def flag(label: str, why: str, **further: Any) -> Metadata:
     """True or false."""
-    return {KEY: Parameter(**{"kind": "flag", "must": "true or false", **further}, label=label, why=why)}
+    return _made(label, why, further, kind="flag", must="true or false")
 
 
-def column_name(label: str, why: str) -> Metadata:
+def column_name(label: str, why: str, **further: Any) -> Metadata:
     """The name of a column."""
-    return {KEY: Parameter(kind="column", must="the name of a column", label=label, why=why)}
+    return _made(label, why, further, kind="column", must="the name of a column")
+
+
+def _made(label: str, why: str, further: Mapping[str, Any], **assumed: Any) -> Metadata:
+    return {KEY: Parameter(**{**assumed, **further}, label=label, why=why)}
 
 
 def public(metadata: Metadata) -> Metadata:

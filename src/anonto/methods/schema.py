@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from anonto.methods.parameters import parameters_known
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anonto.methods.method import Method
     from anonto.methods.parameters import NamedParameter, Parameter
 
@@ -27,12 +29,15 @@ def described(method: type[Method]) -> dict[str, Any]:
         "proved": words.proved,
         "is_baseline": method.is_baseline,
         "one_of": list(method.one_of),
-        "parameters": [_described(one) for one in parameters_known(method)],
+        "parameters": [_described(one, method.one_of) for one in parameters_known(method)],
     }
 
 
-def _described(one: NamedParameter) -> dict[str, Any]:
+def _described(one: NamedParameter, one_of: Sequence[str]) -> dict[str, Any]:
     takes = one.takes
+    assumed = "none" if one.default is None else str(one.default)
+    if one.is_needed or one.name in one_of:
+        assumed = f"{' or '.join(one_of)} is needed" if one.name in one_of else "needed"
     return {
         "name": one.name,
         "kind": takes.kind,
@@ -43,6 +48,7 @@ def _described(one: NamedParameter) -> dict[str, Any]:
         "lists": takes.lists,
         "is_needed": one.is_needed,
         "default": one.default,
+        "assumed": assumed.lower() if takes.kind == "flag" else assumed,
         "start": takes.start,
         "offered": list(takes.offered),
     }

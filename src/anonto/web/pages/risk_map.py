@@ -157,6 +157,7 @@ async def sweep_form(frame: Frame, where: Any) -> None:
     offered = {
         f"{place}.{one['name']}": f"Step {place + 1}, {step['method']}: {one['label']}"
         for place, step in enumerate(steps)
+        if step["method"] in known
         for one in sorted(known[step["method"]]["parameters"], key=lambda one: one["kind"] != "whole number")
         if one["is_needed"] or one["name"] in known[step["method"]]["one_of"]
         if one["kind"] in NUMBERS and isinstance(step.get(one["name"]), int | float)
