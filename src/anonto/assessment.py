@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from dataclasses import dataclass, field, replace
@@ -17,17 +16,16 @@ from anonto.errors import (
     ForeignRecordError,
     ForeignReleaseError,
     MissingColumnError,
-    MissingFileError,
     NotForClustersError,
     OnlyForClustersError,
     ParameterError,
-    PrivateRecordError,
     ReleaseShapeError,
     ShuffledRowsError,
     UncheckedRowsError,
 )
 from anonto.methods.random_swap import RandomSwap
 from anonto.plan import plan_of
+from anonto.private_record import PrivateRecord
 from anonto.report.pictures import CountedCells, pictures_of
 from anonto.risk.alignment import SHUFFLED, seems_shuffled, shows_order
 from anonto.risk.attribute_inference import attribute_inference
@@ -207,8 +205,7 @@ def assess(
     Returns:
         An assessment with ``.risk``, ``.utility`` and ``.to_dict()``.
     """
-    record = _record_of(private)
-    chosen = _plan_of_release(plan, record)
+    record, chosen = _record_and_plan(private, plan)
     limit = None if memory is None else memory_of(memory)
     if limit is not None and not (is_spark_frame(original) and is_spark_frame(masked)):
         raise OnlyForClustersError("memory")
@@ -243,8 +240,7 @@ def assess(
     if second is None and second_private is not None:
         raise ParameterError("second", "given where its private record is", None)
     if second is not None:
-        record_of_other = _record_of(second_private)
-        plan_of_other = _plan_of_release(second[1], record_of_other)
+        record_of_other, plan_of_other = _record_and_plan(second_private, second[1])
         releases.append((plan_of_other, record_of_other))
         other = _from_cluster(second[0], plan_of_other, limit, brought)
         _, of_other, other_side = _compared(
@@ -265,8 +261,18 @@ def assess(
     return Assessment(risk, utility, n_records, findings, chosen, facts, again)
 
 
+def _record_and_plan(
+    private: str | os.PathLike[str] | None, plan: Plan | Mapping[str, Any] | str | os.PathLike[str]
+) -> tuple[PrivateRecord | None, Plan]:
+    """The private record if there is one, and the plan, with the blocks that its release was masked in."""
+    if private is None:
+        return None, plan_of(plan)
+    record = PrivateRecord.read(private)
+    return record, record.in_blocks(plan_of(plan))
+
+
 def _findings(
-    releases: Sequence[tuple[Plan, _Record | None]],
+    releases: Sequence[tuple[Plan, PrivateRecord | None]],
     risk: Sequence[Risk],
     facts: Mapping[str, Any],
     columns: Mapping[str, ComparedColumn],
@@ -470,7 +476,7 @@ def _compared(
     original: Any,
     masked: Any,
     plan: Plan,
-    record: _Record | None,
+    record: PrivateRecord | None,
     *,
     same_order: bool,
     stored: bool = False,
@@ -611,7 +617,7 @@ def _unnamed_on_cluster(original: Any, masked: Any, plan: Plan) -> tuple[str, ..
     """Columns that leave and that the plan does not name, of two tables on a cluster; of others all are read anyway."""
     if not (is_spark_frame(original) and is_spark_frame(masked)):
         return ()
-    from anonto.clusters import unnamed_in_both
+    from anonto.comparing.on_cluster import unnamed_in_both
 
     return unnamed_in_both(original, masked, plan)
 
@@ -620,7 +626,7 @@ def _is_too_large_for_here(original: Any, masked: Any, plan: Plan, limit: int | 
     """Whether two tables are on a cluster and cannot be brought together on this machine."""
     if not (is_spark_frame(original) and is_spark_frame(masked)):
         return False
-    from anonto.clusters import fit_here
+    from anonto.comparing.on_cluster import fit_here
 
     return not fit_here([original, masked], plan, limit, also)
 
@@ -628,7 +634,7 @@ def _is_too_large_for_here(original: Any, masked: Any, plan: Plan, limit: int | 
 def _compared_from_counts(
     tables: tuple[Any, Any],
     plan: Plan,
-    record: _Record | None,
+    record: PrivateRecord | None,
     limit: int | None,
     rng: np.random.Generator,
     *,
@@ -636,7 +642,7 @@ def _compared_from_counts(
     stored: bool,
 ) -> tuple[dict[str, ComparedColumn], dict[str, Any], Side, CountedCells]:
     """Both tables in one space, from what a cluster counts: distinct records, pairs of cells, and some persons."""
-    from anonto.clusters import counted_on_cluster
+    from anonto.comparing.on_cluster import counted_on_cluster
 
     _require_few_enough(tables[0], plan, limit)
     open_once = opener(plan.folder)
@@ -712,7 +718,7 @@ def _by_meaning(column: ComparedColumn, which: str) -> NDArray[np.int32]:
 
 def _require_few_enough(original: Any, plan: Plan, limit: int | None) -> None:
     """Refuse steps that are attacked row by row where the rows do not fit, before a cluster counts anything."""
-    from anonto.clusters import require_rows_fit
+    from anonto.comparing.on_cluster import require_rows_fit
 
     for number, step in enumerate(plan.steps, start=1):
         levels = getattr(step.method, "noise_level", None)
@@ -762,7 +768,7 @@ def _is_stored(table: Any) -> bool:
     """Whether a table is as it was saved, and not one in memory, whose rows are in order for use in the house."""
     if not is_spark_frame(table):
         return isinstance(table, str | os.PathLike)
-    from anonto.clusters import is_stored
+    from anonto.comparing.on_cluster import is_stored
 
     return is_stored(table)
 
@@ -771,7 +777,7 @@ def _from_cluster(table: Any, plan: Plan, limit: int | None, also: Sequence[str]
     """The columns of a Spark DataFrame that are looked at; other tables as they are."""
     if not is_spark_frame(table):
         return table
-    from anonto.clusters import to_compare
+    from anonto.comparing.on_cluster import to_compare
 
     return to_compare(table, plan, limit, also)
 
@@ -806,40 +812,6 @@ def _rows_that_stay(door: Door, plan: Plan) -> NDArray[np.int64]:
     dropped = [one for one in drops if one is not None]
     stays = ~np.logical_or.reduce(dropped) if dropped else np.ones(len(door), dtype=np.bool_)
     return np.flatnonzero(stays)
-
-
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """What a private record says."""
-
-    seed: Seed
-    block_rows: Mapping[int, int]
-
-
-def _record_of(private: str | os.PathLike[str] | None) -> _Record | None:
-    if private is None:
-        return None
-    if not Path(private).exists():
-        raise MissingFileError(str(private))
-    try:
-        record = json.loads(Path(private).read_text(encoding="utf-8"))
-        cut = {int(number): int(rows) for number, rows in record.get("block_rows", {}).items()}
-        return _Record(Seed(int(record["seed"])), cut)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ParameterError):
-        raise PrivateRecordError(str(private)) from None
-
-
-def _plan_of_release(plan: Plan | Mapping[str, Any] | str | os.PathLike[str], record: _Record | None) -> Plan:
-    """The plan, with the blocks that its release was masked in."""
-    chosen = plan_of(plan)
-    if record is None:
-        return chosen
-    if any(not 1 <= number <= len(chosen.steps) for number in record.block_rows):
-        raise ForeignRecordError
-    try:
-        return chosen.in_blocks(record.block_rows)
-    except (TypeError, ParameterError):
-        raise ForeignRecordError from None
 
 
 def _order_of(

@@ -10,23 +10,20 @@ import re
 import secrets
 import shutil
 import tempfile
-import warnings
 import weakref
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from anonto.engine.released_frames import remember_rows
 from anonto.engine.spark import jobs, require_spark
-from anonto.engine.spark_collect import collected
-from anonto.engine.spark_compare import Comparing, compared_names, with_room_for
 from anonto.engine.spark_files import Read, Storage, local_path, own_prefix, what_is_read, write_parquet
 from anonto.engine.spark_profile import profile_on_cluster
 from anonto.engine.spark_rows import has_row_numbers, quoted
-from anonto.engine.spark_run import driver_memory
-from anonto.engine.spark_table import SparkTable, at_places, put_parts_in_order, write_shuffled
+from anonto.engine.spark_table import SparkTable, put_parts_in_order, write_shuffled
 from anonto.errors import (
     DuplicateColumnError,
     ForeignSessionError,
@@ -36,25 +33,19 @@ from anonto.errors import (
     OrderNotKeptError,
     PrivatePlaceError,
     RowIdError,
-    TooLargeToAssessError,
-    counted,
 )
 from anonto.ontology.source import file_sha256
-from anonto.release import Outcome, write_record
+from anonto.private_record import PrivateRecord
+from anonto.release import Outcome
 from anonto.rng import Seed, row_order
 from anonto.table.beside import files_beside, written_beside
 from anonto.table.description import ColumnDescription
-from anonto.table.prepare import opener
 from anonto.table.table import Origin
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
-    import numpy as np
-    import polars as pl
-
-    from anonto.engine.spark_compare import CountedComparison, Numbering
     from anonto.engine.spark_run import MaskedFrame
     from anonto.methods.guarantee import Setting
     from anonto.plan import Plan
@@ -62,10 +53,6 @@ if TYPE_CHECKING:
 
 LARGEST_HASHED = 1 << 34
 """Files of this machine with more bytes are told by their name alone in the private record."""
-
-
-BYTES_PER_CELL = 40
-"""About what a cell takes on this machine while a table is brought together and compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +67,7 @@ class Taken:
 
     def __post_init__(self) -> None:
         if self.written_down is not None:
-            weakref.finalize(self, _forget, self.table.session, self.written_down)
+            weakref.finalize(self, forget, self.table.session, self.written_down)
 
 
 def taken(frame: Any, row_id: str | None) -> Taken:
@@ -109,7 +96,7 @@ def taken(frame: Any, row_id: str | None) -> Taken:
             write_parquet(frame, folder)
         return Taken(SparkTable.of(session.read.schema(frame.schema).parquet(folder)), folder, read)
     except BaseException:
-        _forget(session, folder)
+        forget(session, folder)
         raise
 
 
@@ -117,156 +104,6 @@ def profile_frame(frame: Any, plan: Plan) -> dict[str, Any]:
     """What a DataFrame is like: see `anonto.stats.profile`."""
     source = taken(frame, None)
     return profile_on_cluster(source.table, plan)
-
-
-def unnamed_in_both(original: Any, masked: Any, plan: Plan) -> tuple[str, ...]:
-    """Columns of two DataFrames that the plan does not name: they leave, and whoever knows them may use them."""
-    named = {*plan.columns, *plan.masked, *plan.also_needed}
-    return tuple(name for name in original.columns if name not in named and name in masked.columns)
-
-
-def fit_here(tables: Sequence[Any], plan: Plan, memory: int | None, also: Sequence[str] = ()) -> bool:
-    """Whether the cells of DataFrames that an assessment looks at can be brought together on this machine.
-
-    Args:
-        tables: The DataFrames.
-        plan: What tells their columns.
-        memory: What may be taken, in bytes; by default half of the machine.
-        also: Columns that the plan does not name and that are looked at.
-    """
-    require_spark()
-    named = {*plan.columns, *plan.masked, *plan.also_needed, *also}
-    allowed = driver_memory() if memory is None else memory
-    for table in tables:
-        n_columns = sum(name in named and plan.description(name).role != "identifier" for name in table.columns)
-        if BYTES_PER_CELL * _n_rows(table) * n_columns > allowed:
-            return False
-    return True
-
-
-def is_stored(frame: Any) -> bool:
-    """Whether a DataFrame is Parquet files as they are, and not the table of a release in memory."""
-    require_spark()
-    return "_anonto_rows" not in vars(frame) and has_row_numbers(frame)
-
-
-def require_rows_fit(table: Any, what: str, memory: int | None) -> None:
-    """Refuse a DataFrame of which something is to be listed for each row that does not fit on this machine.
-
-    Args:
-        table: The DataFrame.
-        what: What its rows are.
-        memory: What may be taken, in bytes; by default half of the machine.
-    """
-    allowed, n_rows = driver_memory() if memory is None else memory, _n_rows(table)
-    if BYTES_PER_CELL * n_rows > allowed:
-        raise TooLargeToAssessError(n_rows, what, BYTES_PER_CELL * n_rows, allowed)
-
-
-def _n_rows(table: Any) -> int:
-    """The rows of the files of a DataFrame, or of itself if it is none."""
-    return int(SparkTable.of(table).n_stored if has_row_numbers(table) else table.count())
-
-
-def to_compare(table: Any, plan: Plan, memory: int | None = None, also: Sequence[str] = ()) -> pl.DataFrame:
-    """Of a DataFrame the columns that an assessment looks at, as codes on this machine, in the order of the rows.
-
-    Identifiers are there by name alone.
-
-    Args:
-        table: The DataFrame.
-        plan: What tells its columns.
-        memory: What may be taken, in bytes; by default half of the machine.
-        also: Columns that the plan does not name and that are looked at.
-    """
-    import polars as pl
-
-    named = dict.fromkeys([*plan.columns, *plan.masked, *plan.also_needed, *also])
-    present = [name for name in table.columns if name in named]
-    identifiers = [name for name in present if plan.description(name).role == "identifier"]
-    source = taken(table, None)
-    looked_at = [name for name in present if name not in identifiers]
-    needed = BYTES_PER_CELL * source.table.n_stored * len(looked_at)
-    allowed = driver_memory() if memory is None else memory
-    if needed > allowed:
-        what = f"records of {counted(len(looked_at), 'column')}"
-        raise TooLargeToAssessError(source.table.n_stored, what, needed, allowed)
-    found = collected(source.table, looked_at)
-    return found.with_columns(pl.lit(None, pl.String).alias(name) for name in identifiers)
-
-
-def counted_on_cluster(
-    original: Any,
-    masked: Any,
-    plan: Plan,
-    *,
-    seed: Seed | None,
-    n_persons: int,
-    rng: np.random.Generator,
-    numbered: Numbering,
-    mask: Callable[..., Any],
-    memory: int | None = None,
-) -> CountedComparison:
-    """Compare two DataFrames row by row where they are: only counts and the records of some persons come here.
-
-    Args:
-        original: The table that was masked.
-        masked: Its release: rows in the order of the original, or with a seed also in that of `save`.
-        plan: The plan it was masked with.
-        seed: Of the private record, if there is one: the release must be the one that it makes.
-        n_persons: So many persons are drawn at random; all, if there are fewer.
-        rng: What they are drawn with.
-        numbered: Called once for each masked column with its name and its distinct cells before and after; gives a
-            number for each cell: two are the same if they have the same. A null has −1.
-        mask: What makes a release anew: `anonto.mask`, which is built on this module.
-        memory: What may be taken on this machine, in bytes; by default half of it.
-    """
-    named = [*plan.columns, *plan.masked, *plan.also_needed]
-    identifiers = [name for name in named if plan.description(name).role == "identifier"]
-    present, dropped = compared_names(original.columns, masked.columns, plan.masked, named, identifiers)
-    others = tuple(name for name in present if name not in plan.masked and plan.description(name).role == "other")
-    names = tuple(name for name in present if name not in others)
-    allowed = driver_memory() if memory is None else memory
-    with _taken_for_now(original) as before, _taken_for_now(_in_order(masked)) as after:
-        names, others = with_room_for(before.table, after.table, names, others, allowed)
-
-        def anew() -> tuple[MaskedFrame, tuple[Setting, ...]]:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                release = mask(before.table.frame, plan, seed=None if seed is None else seed.number)
-            return release.rows, release.settings
-
-        return Comparing(
-            before=before.table,
-            after=after.table,
-            names=names,
-            others=others,
-            identifiers=dropped,
-            steps=[step.columns for step in plan.steps],
-            descriptions={name: plan.description(name) for name in present},
-            open_once=opener(plan.folder),
-            allowed=allowed,
-        ).compared(n_persons, rng, numbered, seed, anew)
-
-
-def _in_order(frame: Any) -> Any:
-    """A DataFrame; of the table of a release one with its rows in their order, not as Spark happens to read files."""
-    rows: MaskedFrame | None = vars(frame).get("_anonto_rows")
-    if rows is None:
-        return frame
-    dropped = [name for name in rows.table.frame.columns if name not in frame.columns]
-    return at_places(rows.frame(dropped, None, numbered=True), rows.n_records)
-
-
-@contextmanager
-def _taken_for_now(frame: Any) -> Iterator[Taken]:
-    """A DataFrame whose rows have numbers; what was written down for it is gone afterwards."""
-    source = taken(frame, None)
-    try:
-        yield source
-    finally:
-        if source.written_down is not None:
-            _forget(source.table.session, source.written_down)
 
 
 def without_row_id(plan: Plan, row_id: str | None) -> Plan:
@@ -321,7 +158,7 @@ def _new_folder(session: Any, scratch: str) -> str:
     return f"{scratch.rstrip('/')}/{own_prefix()}{secrets.token_hex(8)}.parquet"
 
 
-def _forget(session: Any, folder: str) -> None:
+def forget(session: Any, folder: str) -> None:
     """Remove what a DataFrame was written down to, also where its session has ended."""
     with suppress(Exception):
         Storage(session).delete(folder)
@@ -356,8 +193,7 @@ class ClusterRelease:
     def table(self) -> Any:
         """The masked table as a DataFrame, rows where they were; nothing is computed before it is asked for."""
         frame = self.rows.frame(self.identifiers, None)
-        frame._anonto_source = self.source  # noqa: SLF001 - what was written down for it is kept as long as it
-        frame._anonto_rows = self.rows  # noqa: SLF001 - what tells the order of its rows
+        remember_rows(frame, self.rows, self.source)
         return frame
 
     def save(
@@ -446,7 +282,8 @@ class ClusterRelease:
             table.require_unchanged()
 
     def _write_record(self, path: Path) -> None:
-        write_record(path, self.seed, None if self.source.written_down else self._origin(), self.evidence)
+        origin = None if self.source.written_down else self._origin()
+        PrivateRecord.of(self.seed, origin, self.evidence).write(path)
 
     def _origin(self) -> Origin:
         """The name of the table and, of one file of this machine, its hash."""
@@ -463,4 +300,4 @@ def _record_beside(session: Any, target: str) -> Path:
     found = local_path(str(Storage(session).path(target).toUri().toString()))
     if found is None:
         raise PrivatePlaceError(target)
-    return Path(f"{found}.private.json")
+    return PrivateRecord.beside(found)

@@ -7,12 +7,10 @@ neither: it goes to a private record of its own.
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +18,7 @@ import numpy as np
 
 from anonto.arithmetic import dot
 from anonto.errors import FittedInBlocksWarning
+from anonto.private_record import PrivateRecord, block_rows_of
 from anonto.rng import RowOrder, Seed, row_order
 from anonto.table.attributes import ExtendedAttribute, first_codes
 from anonto.table.beside import files_beside, require_free, written_beside
@@ -236,7 +235,7 @@ class Release:
         """
         target = Path(path)
         output_format(target)
-        record = Path(f"{target}.private.json" if private is True else str(private))
+        record = PrivateRecord.beside(target) if private is True else Path(str(private))
         outputs = [target, *([] if private is False else [record]), *([] if report is None else [Path(report)])]
         require_free(self._read, outputs)
         outcome = self._outcome.in_order() if keep_order else self._outcome
@@ -285,7 +284,7 @@ class Release:
             yield with_categories(without_letters(self._in_order(rows), self.origin), used)
 
     def _write_record(self, path: Path) -> None:
-        write_record(path, self.seed, self.origin, self.evidence)
+        PrivateRecord.of(self.seed, self.origin, self.evidence).write(path)
 
     def save_report(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write what was done, and what of the frequencies is left, as one HTML file.
@@ -320,29 +319,6 @@ def evidence_in_order(plan: Plan, settings: Sequence[Setting], evidence: Mapping
         for step, setting, said in zip(plan.steps, settings, evidence["steps"], strict=True)
     ]
     return {**evidence, "rows_in_order": True, "steps": steps}
-
-
-def write_record(path: Path, seed: Seed, origin: Origin | None, evidence: Mapping[str, Any]) -> None:
-    """Write the private record: the seed, which file was masked, and where it was masked in blocks how large they are.
-
-    With these, the plan and the input, the release can be made again.
-    """
-    record: dict[str, Any] = {
-        "warning": "Whoever holds this seed can undo the masking. Keep it away from the release.",
-        "seed": str(seed.number),
-        "input": {"name": origin.name, "sha256": origin.sha256} if origin else None,
-        "anonto": version("anonto"),
-    }
-    cut = {str(number): rows for number, rows in block_rows_of(evidence).items()}
-    if cut:
-        record["block_rows"] = cut
-    path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-
-
-def block_rows_of(evidence: Mapping[str, Any]) -> dict[int, int]:
-    """For the number of each step that was fitted in blocks how many rows these have at most."""
-    steps = enumerate(evidence["steps"], start=1)
-    return {number: step["block_rows"] for number, step in steps if "block_rows" in step}
 
 
 def warn_of_blocks(plan: Plan, evidence: Mapping[str, Any]) -> None:

@@ -29,7 +29,8 @@ from anonto.methods.flows import Moves
 from anonto.methods.registry import parameters_of
 from anonto.methods.row_masking import as_codes, moves_between
 from anonto.plan import Plan, plan_of
-from anonto.release import MaskedColumn, MaskedNumbers, Outcome, Release, warn_of_blocks, write_record
+from anonto.private_record import PrivateRecord
+from anonto.release import MaskedColumn, MaskedNumbers, Outcome, Release, warn_of_blocks
 from anonto.rng import Seed, keyed_permutations, row_order, seed_of
 from anonto.table.attributes import ExtendedAttribute, NumericAttribute
 from anonto.table.beside import files_beside, require_free
@@ -201,7 +202,7 @@ def mask_file(
     """
     chosen, target = plan_of(plan), Path(output)
     limit = None if memory is None else memory_of(memory)
-    record = Path(f"{target}.private.json" if private is True else str(private))
+    record = PrivateRecord.beside(target) if private is True else Path(str(private))
     files = parquet_files(table)
     outputs = [target, *([] if private is False else [record]), *([] if report is None else [Path(report)])]
     read = [*(files or [Path(table)]), *([Path(plan)] if isinstance(plan, str | os.PathLike) else [])]
@@ -247,7 +248,7 @@ def mask_file(
         if report_file is not None and page is not None:
             report_file.write_text(page, encoding="utf-8")
         if private_file is not None:
-            write_record(private_file, secret, source.origin, evidence)
+            PrivateRecord.of(secret, source.origin, evidence).write(private_file)
     warn_of_blocks(chosen, evidence)
     warn_of_changed_types(source.origin, [name for name in names if name not in identifiers], target.name)
     return evidence

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anonto
-from anonto import clusters
-from anonto.clusters import counted_on_cluster
+from anonto.comparing import on_cluster
+from anonto.comparing.on_cluster import counted_on_cluster
 from anonto.engine.spark_compare import BYTES_PER_CELL
 from anonto.engine.spark_digest import digests
 from anonto.engine.spark_pairs import AFTER, BEFORE, FIRST_PAIRS, SEEN, AddingTask, Asked, Cut, PairingTask, stretches
@@ -188,7 +188,7 @@ def folder(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def without_room_for_others(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns without a role are compared only, as where their values do not fit the driver."""
     if "with_room" not in request.fixturenames:
-        monkeypatch.setattr(clusters, "with_room_for", lambda _, __, names, others, ___: (names, others))
+        monkeypatch.setattr(on_cluster, "with_room_for", lambda _, __, names, others, ___: (names, others))
 
 
 @pytest.fixture
@@ -279,7 +279,7 @@ def test_what_the_driver_cannot_hold_is_not_brought_there(
         compared(original, kept, memory=1000)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_distinct} distinct records of 5 columns needs"):
         compared(original, kept, memory=needed - 1)
-    monkeypatch.setattr(clusters, "driver_memory", lambda: needed)
+    monkeypatch.setattr(on_cluster, "driver_memory", lambda: needed)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_pairs} distinct pairs of cells .* in 3 columns"):
         compared(original, kept)
 

@@ -125,7 +125,7 @@ def test_what_was_written_down_is_removed_also_when_its_session_has_ended(tmp_pa
     own, inside = tmp_path / f"{own_prefix()}1.parquet", tmp_path / f"{own_prefix()}2" / "table.parquet"
     for folder in (kept, own, inside):
         folder.mkdir(parents=True)
-        clusters._forget(ended, f"file:{folder}")
+        clusters.forget(ended, f"file:{folder}")
     assert [one.name for one in tmp_path.iterdir()] == ["mine.parquet"]
 
 

@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto import assessment, clusters
+from anonto import assessment
+from anonto.comparing import on_cluster
 from anonto.report.assessed import assessed_data
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ def counted_slowly(
 def _from_counts(monkeypatch: pytest.MonkeyPatch, *tables: Any) -> anonto.Assessment:
     with monkeypatch.context() as patched:
         patched.setattr(assessment, "_is_too_large_for_here", lambda *_: True)
-        patched.setattr(clusters, "counted_on_cluster", counted_slowly)
-        patched.setattr(clusters, "require_rows_fit", lambda *_: None)
+        patched.setattr(on_cluster, "counted_on_cluster", counted_slowly)
+        patched.setattr(on_cluster, "require_rows_fit", lambda *_: None)
         return anonto.assess(*tables)
 
 
@@ -231,8 +232,8 @@ def test_columns_that_are_only_compared_on_a_cluster_are_named_as_not_attacked(
     plan = {"columns": {**COLUMNS, "bed": {"role": "other"}}, "steps": STEPS["rank-swap"]}
     with monkeypatch.context() as patched:
         patched.setattr(assessment, "_is_too_large_for_here", lambda *_: True)
-        patched.setattr(clusters, "counted_on_cluster", without_bed)
-        patched.setattr(clusters, "require_rows_fit", lambda *_: None)
+        patched.setattr(on_cluster, "counted_on_cluster", without_bed)
+        patched.setattr(on_cluster, "require_rows_fit", lambda *_: None)
         found = anonto.assess(wider, _masked(wider, plan), plan)
     assert all("bed" not in one.columns for one in found.risk)
     assert any("'bed'" in said and "not attacked" in said for said in found.findings)

@@ -10,6 +10,7 @@ import typer
 from anonto.cli.clusters import Engine, EngineOption, MasterOption, mask_on_cluster, require_engine
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, working
+from anonto.private_record import PrivateRecord
 
 
 def mask(
@@ -55,7 +56,7 @@ def mask(
     """
     from anonto.table.beside import require_free
 
-    record = private or Path(f"{output}.private.json")
+    record = private or PrivateRecord.beside(output)
     outputs = [output, record, *([report] if report else [])]
     require_engine(engine, master)
     require_free([table, plan], outputs, force=force)
