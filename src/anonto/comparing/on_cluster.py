@@ -6,29 +6,43 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import polars as pl
+
 from anonto.clusters import Taken, forget, taken
+from anonto.comparing.tables import Tables, comparison_of
 from anonto.engine.released_frames import rows_of
 from anonto.engine.spark import require_spark
 from anonto.engine.spark_collect import collected
-from anonto.engine.spark_compare import Comparing, compared_names, with_room_for
+from anonto.engine.spark_compare import Comparing, MadeAnew, compared_names, drawn_rows, with_room_for
 from anonto.engine.spark_rows import has_row_numbers
 from anonto.engine.spark_run import driver_memory
 from anonto.engine.spark_table import SparkTable, at_places
-from anonto.errors import TooLargeToAssessError, counted
+from anonto.errors import ParameterError, TooLargeToAssessError, counted
+from anonto.risk.alignment import shows_order
+from anonto.rng import row_order
+from anonto.run import mask
+from anonto.table.columns import Column
+from anonto.table.comparison import Amounts, BothCells, compared_column
+from anonto.table.door import gathered
 from anonto.table.prepare import opener
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    import numpy as np
-    import polars as pl
+    from numpy.typing import NDArray
 
-    from anonto.engine.spark_compare import CountedComparison, Numbering
-    from anonto.engine.spark_run import MaskedFrame
-    from anonto.methods.guarantee import Setting
+    from anonto.engine.spark_compare import CountedComparison
     from anonto.plan import Plan
+    from anonto.private_record import PrivateRecord
+    from anonto.risk.comparison import Comparison
     from anonto.rng import Seed
+    from anonto.table.prepare import Opener
 
+    Codes = NDArray[np.int32]
+
+PERSONS_DRAWN = 100_000
+"""Of larger tables as many persons, chosen at random, are brought here."""
 BYTES_PER_CELL = 40
 """About what a cell takes on this machine while a table is brought together and compared."""
 
@@ -93,8 +107,6 @@ def to_compare(table: Any, plan: Plan, memory: int | None = None, also: Sequence
         memory: What may be taken, in bytes; by default half of the machine.
         also: Columns that the plan does not name and that are looked at.
     """
-    import polars as pl
-
     named = dict.fromkeys([*plan.columns, *plan.masked, *plan.also_needed, *also])
     present = [name for name in table.columns if name in named]
     identifiers = [name for name in present if plan.description(name).role == "identifier"]
@@ -109,6 +121,105 @@ def to_compare(table: Any, plan: Plan, memory: int | None = None, also: Sequence
     return found.with_columns(pl.lit(None, pl.String).alias(name) for name in identifiers)
 
 
+def compared_on_cluster(
+    original: Any,
+    masked: Any,
+    plan: Plan,
+    record: PrivateRecord | None,
+    *,
+    memory: int | None,
+    rng: np.random.Generator,
+    same_order: bool,
+    stored: bool,
+) -> Comparison:
+    """Compare two DataFrames from what the cluster counts: distinct records, pairs of cells, and some persons.
+
+    Args:
+        original: The table that was masked.
+        masked: Its release.
+        plan: Its plan.
+        record: Its private record: the release must be the one that it makes.
+        memory: What may be taken on this machine, in bytes; by default half of it.
+        rng: What persons are drawn with.
+        same_order: Whether the rows are said to be in the order of the original.
+        stored: Whether the release is as it was saved: its order is then the one that it leaves in.
+    """
+    _require_few_enough(original, plan, memory)
+    open_once, seed = opener(plan.folder), None if record is None else record.seed
+    found = counted_on_cluster(
+        original, masked, plan, seed=seed, n_persons=PERSONS_DRAWN, rng=rng, open_once=open_once, memory=memory
+    )
+    distinct = {name: BothCells.of(*map(_as_enumeration, both)) for name, both in found.cells.items()}
+    (originals, of_originals), (released, of_released) = found.originals, found.released
+    n_persons, places = found.persons[0].shape[0], (of_originals.size, of_released.size)
+    first = np.zeros(max(places, default=0), dtype=np.int64)
+    # Where a record of one table stands in the other, it repeats the first record of that.
+    before = np.concatenate([found.persons[0], originals, originals[first[: places[1]]]])
+    after = np.concatenate([found.persons[1], released[first[: places[0]]], released])
+    amounts = Amounts(
+        np.concatenate([np.zeros(n_persons, np.int64), of_originals, np.zeros(places[1], np.int64)]),
+        np.concatenate([np.zeros(n_persons + places[0], np.int64), of_released]),
+        n_persons,
+    )
+    cells = {
+        name: _cells_at(distinct[name], before[:, place], after[:, place]) for place, name in enumerate(found.names)
+    }
+    as_is = [cells[name].original.codes for name in found.names if name not in plan.masked]
+    witnesses = [*np.ascontiguousarray(found.witnesses.T)]
+    in_order = (
+        record is not None
+        or same_order
+        or shows_order(as_is, amounts.original)
+        or shows_order(witnesses, np.ones(n_persons, np.int64))
+    )
+    tables = Tables(
+        cells=cells,
+        amounts=amounts,
+        others=found.others,
+        identifiers=found.identifiers,
+        rows=np.arange(before.shape[0]),
+        n_before=found.n_before,
+        n_after=found.n_records,
+        names=masked.columns,
+        in_order=in_order,
+        kept_order=stored and in_order and not found.shuffled and found.n_records > 1,
+        settings=found.settings,
+        pairs={
+            name: (_cells_at(distinct[name], one, other), Amounts(times, times, 0))
+            for name, (one, other, times) in found.pairs.items()
+        },
+        unchanged=found.unchanged,
+    )
+    return comparison_of(tables, plan, open_once)
+
+
+def _require_few_enough(original: Any, plan: Plan, memory: int | None) -> None:
+    """Refuse steps that are attacked row by row where the rows do not fit, before a cluster counts anything."""
+    for number, step in enumerate(plan.steps, start=1):
+        levels = getattr(step.method, "noise_level", None)
+        if isinstance(levels, tuple) and len(levels) != len(step.columns):
+            must = "one number, or one for each column, where a table is attacked from counts"
+            raise ParameterError(f"noise_level of step {number}", must, f"{len(levels):,} numbers")
+        if getattr(step.method, "lists_rows", False):
+            require_rows_fit(original, f"records, whose groups in step {number} are lists of them,", memory)
+
+
+def _as_enumeration(cells: pl.Series) -> pl.Series:
+    """Distinct texts, so that each takes little where it is repeated."""
+    return cells.cast(pl.Enum(cells)) if cells.dtype == pl.String else cells
+
+
+def _cells_at(distinct: BothCells, before: Codes, after: Codes) -> BothCells:
+    """Cells by their places among the distinct ones of both tables; −1 for a null."""
+    places = np.ascontiguousarray(before), np.ascontiguousarray(after)
+    columns = [
+        Column(own.values, np.append(own.codes, np.int32(-1))[at]).kept(np.ones(at.size, dtype=np.bool_))
+        for own, at in zip((distinct.original, distinct.masked), places, strict=True)
+    ]
+    as_written = [gathered(own, at) for own, at in zip(distinct.written, places, strict=True)]
+    return BothCells(columns[0], columns[1], (as_written[0], as_written[1]))
+
+
 def counted_on_cluster(
     original: Any,
     masked: Any,
@@ -117,8 +228,7 @@ def counted_on_cluster(
     seed: Seed | None,
     n_persons: int,
     rng: np.random.Generator,
-    numbered: Numbering,
-    mask: Callable[..., Any],
+    open_once: Opener,
     memory: int | None = None,
 ) -> CountedComparison:
     """Compare two DataFrames row by row where they are: only counts and the records of some persons come here.
@@ -130,9 +240,7 @@ def counted_on_cluster(
         seed: Of the private record, if there is one: the release must be the one that it makes.
         n_persons: So many persons are drawn at random; all, if there are fewer.
         rng: What they are drawn with.
-        numbered: Called once for each masked column with its name and its distinct cells before and after; gives a
-            number for each cell: two are the same if they have the same. A null has −1.
-        mask: What makes a release anew: `anonto.mask`, which is built on this module.
+        open_once: Opens ontologies.
         memory: What may be taken on this machine, in bytes; by default half of it.
     """
     named = [*plan.columns, *plan.masked, *plan.also_needed]
@@ -143,14 +251,7 @@ def counted_on_cluster(
     allowed = driver_memory() if memory is None else memory
     with _taken_for_now(original) as before, _taken_for_now(_in_order(masked)) as after:
         names, others = with_room_for(before.table, after.table, names, others, allowed)
-
-        def anew() -> tuple[MaskedFrame, tuple[Setting, ...]]:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                release = mask(before.table.frame, plan, seed=None if seed is None else seed.number)
-            return release.rows, release.settings
-
-        return Comparing(
+        comparing = Comparing(
             before=before.table,
             after=after.table,
             names=names,
@@ -158,9 +259,36 @@ def counted_on_cluster(
             identifiers=dropped,
             steps=[step.columns for step in plan.steps],
             descriptions={name: plan.description(name) for name in present},
-            open_once=opener(plan.folder),
+            open_once=open_once,
             allowed=allowed,
-        ).compared(n_persons, rng, numbered, seed, anew)
+        )
+        counts = comparing.counted()
+        release = None if seed is None else _made_anew(before.table.frame, plan, seed, counts.n_records)
+        alike = {
+            name: numbers_by_meaning(name, BothCells.of(*counts.cells(name)), plan, open_once)
+            for name in names
+            if name in plan.masked
+        }
+        return comparing.compared(counts, alike, drawn_rows(counts.n_records, n_persons, rng), release)
+
+
+def _made_anew(original: Any, plan: Plan, seed: Seed, n_records: int) -> MadeAnew:
+    """The release that a plan and a seed make of a DataFrame."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they came with the release
+        release: Any = mask(original, plan, seed=seed.number)
+    return MadeAnew(release.rows, release.settings, row_order(seed, "order of rows", n_records))
+
+
+def numbers_by_meaning(name: str, cells: BothCells, plan: Plan, open_once: Opener) -> tuple[Codes, Codes]:
+    """Numbers for distinct cells of both tables: by what they mean, and where that is nothing, as they are written."""
+    column = compared_column(name, cells, plan.description(name), open_once)
+    meanings, further = column.meanings(), np.int32(column.n_values)
+    before, after = (
+        np.where((codes < 0) & (as_written >= 0), further + as_written, meanings[codes])
+        for codes, as_written in ((column.side(which)[0], column.written(which)) for which in ("original", "masked"))
+    )
+    return before, after
 
 
 def _in_order(frame: Any) -> Any:

@@ -45,12 +45,11 @@ from anonto.errors import (
     TooLargeToAssessError,
 )
 from anonto.errors import counted as with_noun
-from anonto.rng import row_order
 from anonto.table.counted import BYTES_PER_VALUE, Learner
 from anonto.table.record_counts import CountedRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -60,14 +59,13 @@ if TYPE_CHECKING:
     from anonto.engine.spark_run import MaskedFrame
     from anonto.engine.spark_table import SparkTable
     from anonto.methods.guarantee import Setting
-    from anonto.rng import RowOrder, Seed
+    from anonto.rng import RowOrder
     from anonto.table.counted import LearntColumn
     from anonto.table.description import ColumnDescription
     from anonto.table.prepare import Opener
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
-    Numbering = Callable[[str, pl.Series, pl.Series], tuple[Codes, Codes]]
 
 BYTES_PER_CELL = 90
 """About what a cell of a distinct record, or of a pair, takes on this machine while it is brought here and compared."""
@@ -107,6 +105,35 @@ class CountedComparison:
     """What the guarantees of the release made anew rest on, if it was made."""
     shuffled: bool
     """Whether the rows are in the order of a seed, and not in that of the original."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedTables:
+    """The distinct cells of both tables, and what codes their rows."""
+
+    before: Counted
+    after: Counted
+    coding: tuple[RowMasking, RowMasking]
+
+    @property
+    def n_records(self) -> int:
+        """The rows of the release."""
+        return self.before.n_kept
+
+    def cells(self, name: str) -> tuple[pl.Series, pl.Series]:
+        """The distinct cells of a column in both tables, no null among them."""
+        return self.before.columns[name].cells, self.after.columns[name].cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeAnew:
+    """The release that a plan and a seed make of the original."""
+
+    rows: MaskedFrame
+    settings: tuple[Setting, ...]
+    """What its guarantees rest on."""
+    order: RowOrder
+    """The order that its rows are saved in."""
 
 
 def compared_names(
@@ -183,36 +210,35 @@ class Comparing:
     allowed: int
     """What may be taken on this machine, in bytes."""
 
-    def compared(
-        self,
-        n_persons: int,
-        rng: np.random.Generator,
-        numbered: Numbering,
-        seed: Seed | None,
-        anew: Callable[[], tuple[MaskedFrame, tuple[Setting, ...]]],
-    ) -> CountedComparison:
-        """Count, pair and count again.
-
-        Args:
-            n_persons: So many persons are drawn.
-            rng: What they are drawn with.
-            numbered: Gives numbers for the cells of a masked column before and after: the same for the same.
-            seed: What the release was made with, if it is known.
-            anew: Makes the release once more, with what its guarantees rest on; asked only with a seed.
-        """
+    def counted(self) -> CountedTables:
+        """Count the values of both tables; the release must have as many rows as stay of the original."""
         self._require_room_for_values()
         staying = self._rows_that_stay()
         before, after = self._counted(self.before, staying), self._counted(self.after, None)
         if before.n_kept != after.n_rows:
             raise ReleaseShapeError(after.n_rows, before.n_kept)
         coding = self._masking(self.before, before, staying), self._masking(self.after, after, None)
-        order, settings = None, None
-        if seed is not None:
-            release, settings = anew()
-            order = self._order(coding[AFTER], release, row_order(seed, "order of rows", before.n_kept))
-        cells = {name: (before.columns[name].cells, after.columns[name].cells) for name in self.names}
-        drawn = _drawn(before.n_kept, n_persons, rng)
-        records, seen = self._paired(coding, order, self._asked(before, after, cells, numbered, drawn), before.n_kept)
+        return CountedTables(before, after, coding)
+
+    def compared(
+        self,
+        counts: CountedTables,
+        alike: Mapping[str, tuple[Codes, Codes]],
+        drawn: Longs,
+        release: MadeAnew | None,
+    ) -> CountedComparison:
+        """Bring the rows of both tables together, and count again.
+
+        Args:
+            counts: What `counted` found.
+            alike: For each masked column numbers for its distinct cells before and after: two cells are the same if
+                they have the same; −1 is that of a null.
+            drawn: The rows of the persons whose records are wanted.
+            release: The release made anew, if its seed is known: it must be this one.
+        """
+        before, after, coding = counts.before, counts.after, counts.coding
+        order = None if release is None else self._order(coding[AFTER], release)
+        records, seen = self._paired(coding, order, self._asked(before, after, alike, drawn), before.n_kept)
         for table in (self.before, self.after):
             table.require_unchanged()
         persons = self._persons(seen, drawn)
@@ -222,7 +248,7 @@ class Comparing:
             names=self.names,
             others=self.others,
             identifiers=self.identifiers,
-            cells=cells,
+            cells={name: counts.cells(name) for name in self.names},
             originals=(records[BEFORE].codes, records[BEFORE].counts),
             released=(records[AFTER].codes, records[AFTER].counts),
             persons=(persons[0], persons[1]),
@@ -232,7 +258,7 @@ class Comparing:
                 for name, found in zip(self._masked, records[FIRST_PAIRS:], strict=True)
             },
             unchanged=tuple(sum(one.unchanged[step] for one in seen) for step in range(len(self.steps))),
-            settings=settings,
+            settings=None if release is None else release.settings,
             shuffled=order is not None,
         )
 
@@ -274,27 +300,21 @@ class Comparing:
         columns = {name: found.columns[name].bare() for name in self.names}
         return RowMasking(table.row_groups, staying, columns, found.rows_before, found.kept_before, found.kept_in, ())
 
-    def _order(self, coding: RowMasking, release: MaskedFrame, order: RowOrder) -> RowOrder | None:
+    def _order(self, coding: RowMasking, release: MadeAnew) -> RowOrder | None:
         """The order of the rows of the release; None where it is their own."""
-        return order if self.names and is_shuffled(self.after, coding, release, order) else None
+        is_other = self.names and is_shuffled(self.after, coding, release.rows, release.order)
+        return release.order if is_other else None
 
     # ------------------------------------------------------------------------------------------ both together
 
-    def _asked(
-        self,
-        before: Counted,
-        after: Counted,
-        cells: Mapping[str, tuple[pl.Series, pl.Series]],
-        numbered: Numbering,
-        drawn: Longs,
-    ) -> Asked:
+    def _asked(self, before: Counted, after: Counted, alike: Mapping[str, tuple[Codes, Codes]], drawn: Longs) -> Asked:
         place_of = {name: place for place, name in enumerate(self.names)}
         masked = self._masked
         return Asked(
             n_columns=len(self.names),
             masked=tuple(place_of[name] for name in masked),
             steps=tuple(tuple(place_of[name] for name in step) for step in self.steps),
-            alike={place_of[name]: _with_null(*numbered(name, *cells[name])) for name in masked},
+            alike={place_of[name]: _with_null(*alike[name]) for name in masked},
             texts={
                 place: _text_numbers(before.columns[name], after.columns[name])
                 for name, place in place_of.items()
@@ -367,7 +387,7 @@ class Comparing:
         return records, released, witnesses
 
 
-def _drawn(n_records: int, n_persons: int, rng: np.random.Generator) -> Longs:
+def drawn_rows(n_records: int, n_persons: int, rng: np.random.Generator) -> Longs:
     """The rows of so many persons in their order, drawn at random; all if there are no more."""
     if n_records <= n_persons:
         return np.arange(n_records)

@@ -48,7 +48,7 @@ def attribute_inference(
     persons = persons[secret.original[persons] >= 0]
     targets = np.stack([column.original[persons] for column in known], axis=1)
     records, record_of = distinct_rows([*(column.masked for column in known), secret.masked])
-    amounts, own = counted(record_of, records.shape[0], secret.of_masked), record_of[persons].astype(np.int64)
+    amounts, own = counted(record_of, records.shape[0], secret.amounts.masked), record_of[persons].astype(np.int64)
     released = np.ascontiguousarray(records[:, :-1])
     target_rows = space.rows_of(targets)
     target_numbers, released_numbers = space.numbers_of(targets), space.numbers_of(released)

@@ -114,7 +114,7 @@ def _alone_by_chance(columns: Sequence[ComparedColumn]) -> float:
     if not n:
         return 0.0
     rng = np.random.default_rng(0)
-    if columns[0].amounts is not None:
+    if not columns[0].amounts.row_by_row:
         counts = [_classes([column])[0] for column in columns]
         if len(columns) == 1:
             return float(np.count_nonzero(counts[0] == 1)) / n
@@ -154,7 +154,7 @@ def _diversity(column: ComparedColumn, number: Codes, sizes: Longs) -> dict[str,
     width = column.n_values + 1
     codes = np.where(column.masked >= 0, column.masked, column.n_values)
     unique, place_of = np.unique(number.astype(np.int64) * width + codes, return_inverse=True)
-    counts = counted(place_of, unique.size, column.of_masked)
+    counts = counted(place_of, unique.size, column.amounts.masked)
     class_of, value_of = unique // width, (unique % width).astype(np.int32)
     starts = np.flatnonzero(np.r_[True, class_of[1:] != class_of[:-1]])
     ends = np.r_[starts[1:], unique.size]

@@ -57,14 +57,13 @@ class _Pairs:
 
     before: Codes
     after: Codes
-    amounts: Longs | None
-    """How many cells each stands for; None where it stands for itself."""
+    amounts: Longs
+    """How many cells each stands for."""
 
     @classmethod
     def of(cls, column: ComparedColumn) -> _Pairs:
         present = (column.original >= 0) & (column.masked >= 0)
-        amounts = None if column.amounts is None else column.amounts.masked[present]
-        return cls(column.original[present], column.masked[present], amounts)
+        return cls(column.original[present], column.masked[present], column.amounts.masked[present])
 
     def shares(self, before: NDArray[np.integer], after: NDArray[np.integer], n_numbers: int) -> tuple[Floats, Floats]:
         """The shares of the numbers of cells before and after."""
@@ -136,12 +135,10 @@ def _sharing(sets: sparse.csr_array, before: Floats, after: Floats) -> float:
 
 
 def _risk(
-    column: ComparedColumn, within: str, what: str, found: tuple[NDArray[np.bool_], Longs | None], baseline: float
+    column: ComparedColumn, within: str, what: str, found: tuple[NDArray[np.bool_], Longs], baseline: float
 ) -> Risk:
     hits, amounts = found
-    n_hits, n = float(np.count_nonzero(hits)), int(hits.size)
-    if amounts is not None:
-        n_hits, n = float(amounts[hits].sum()), int(amounts.sum())
+    n_hits, n = float(amounts[hits].sum()), int(amounts.sum())
     low, high = wilson_interval(n_hits, n)
     return Risk(
         attack=NAME,

@@ -232,7 +232,7 @@ class _Attack:
         targets, of_person = _firsts([codes[persons] for codes in self._keys()])
         targets = persons[targets]
         released, record_of = _firsts(self._released_keys())
-        amounts = counted(record_of, released.size, self.known[0].of_masked)
+        amounts = counted(record_of, released.size, self.known[0].amounts.masked)
         patterns = distinct_rows(
             [(part.law.codes[place] < 0)[targets].astype(np.int32) for part in self.parts for place in part.places]
         )[1]

@@ -32,15 +32,14 @@ from anonto.table.records import distinct_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from anonto.risk.candidates import Found, Targets
     from anonto.risk.relations import Relation
     from anonto.risk.seen_step import SeenStep
-    from anonto.table.comparison import ComparedColumn
+    from anonto.table.comparison import BothCells, ComparedColumn
 
-    Cells = Mapping[str, tuple[pl.Series, pl.Series]]
+    Cells = Mapping[str, BothCells]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
@@ -79,7 +78,7 @@ def method_aware_linkage(
     place_of = np.full(n_persons, -1, dtype=np.int64)
     place_of[searched] = np.arange(searched.size)
     at_once = np.full(n_persons, np.nan)
-    rows_of = None if columns[0].amounts is not None else candidates.record_of_row
+    rows_of = candidates.record_of_row if columns[0].amounts.row_by_row else None
     for block in blocks:
         of_person = targets.of_person[place_of[block.persons]]
         match = match_records(listed[of_person], distances[of_person], candidates.amounts, rows_of, rng)
@@ -126,7 +125,7 @@ def known_relations(
     names: Sequence[str], steps: Sequence[SeenStep], cells: Cells, *, may_stay: bool = False
 ) -> list[Relation]:
     """What the known columns allow: those that no step masks are equal, swapped ones are within reach."""
-    relations: list[Relation] = [equal_cells(*cells[name]) for name in names if name in cells]
+    relations: list[Relation] = [equal_cells(cells[name]) for name in names if name in cells]
     for step in steps:
         if set(step.names) & set(names):
             relations += relations_of(step, names, may_stay=may_stay)

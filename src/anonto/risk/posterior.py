@@ -52,8 +52,8 @@ def posterior_of(known: KnownLaw, place: int, rows: Longs | None = None) -> dict
     some = None if known.law.partners[place] is None else rows
     believed = np.arange(known.codes[place].size) if some is None else some
     believed = believed[known.codes[place][believed] >= 0]
-    amounts = known.of_original[believed] if some is None and known.of_original is not None else None
-    shown = counted(known.released[place], known.n_released[place] + 1, known.of_masked)[:-1]
+    amounts = known.amounts.original[believed] if some is None else np.ones(believed.size, dtype=np.int64)
+    shown = counted(known.released[place], known.n_released[place] + 1, known.amounts.masked)[:-1]
     if not believed.size or not shown.size:
         return {}
     blocks = _blocks(known, place, (believed, amounts), kinds)
@@ -86,7 +86,7 @@ def _kinds(known: KnownLaw, place: int) -> Longs:
     return np.unique(numbers, return_inverse=True)[1]
 
 
-def _blocks(known: KnownLaw, place: int, believed: tuple[Longs, Longs | None], kinds: Longs) -> Blocks:
+def _blocks(known: KnownLaw, place: int, believed: tuple[Longs, Longs], kinds: Longs) -> Blocks:
     """The rows of the law for all that is believed in, by kind of value, with their shares and where a kind ends.
 
     Args:

@@ -23,18 +23,17 @@ import numpy as np
 
 from anonto.methods.reach import Partition
 from anonto.risk import candidate_kernels as kernels
-from anonto.table.columns import encode
 from anonto.table.records import distinct_records, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from anonto.methods.reach import CellReach, ValueReach
     from anonto.methods.registry import Method
     from anonto.risk.seen_step import SeenColumn, SeenStep
+    from anonto.table.comparison import BothCells
     from anonto.table.records import Records
 
     Bools = NDArray[np.bool_]
@@ -82,9 +81,9 @@ class Equal:
         return np.equal.outer(persons, np.arange(self.widths[0]))
 
 
-def equal_cells(original: pl.Series, masked: pl.Series) -> Equal:
+def equal_cells(cells: BothCells) -> Equal:
     """Of a column that no step masks, by the texts of its cells."""
-    before, after = encode(original), encode(masked)
+    before, after = cells.original, cells.masked
     number = {text: place for place, text in enumerate(dict.fromkeys((*before.values, *after.values)), start=1)}
     one, other = (
         np.array([*(number[text] for text in column.values), 0], dtype=np.int32)[column.codes]

@@ -29,7 +29,7 @@ from anonto.table.records import counted
 from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -98,6 +98,21 @@ def records_to_drop(column: Column, description: ColumnDescription, open_once: O
         return None
     dropped = values[column.codes]
     return dropped if dropped.any() else None
+
+
+def rows_that_stay(
+    columns: Mapping[str, Column], description_of: Callable[[str], ColumnDescription], open_once: Opener
+) -> NDArray[np.bool_] | None:
+    """Which rows no policy drops; None for all.
+
+    Args:
+        columns: Every column whose policy may drop rows, with the texts that mean missing as missing.
+        description_of: What the plan says of a column.
+        open_once: Opens ontologies.
+    """
+    drops = [records_to_drop(column, description_of(name), open_once) for name, column in columns.items()]
+    dropping = [dropped for dropped in drops if dropped is not None]
+    return ~np.logical_or.reduce(dropping) if dropping else None
 
 
 def values_to_drop(column: Column, description: ColumnDescription, open_once: Opener) -> NDArray[np.bool_]:
