@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from anonto.ontology.catalogue import open_ontology as read_ontology
     from anonto.plan import Plan
     from anonto.release import Release
+    from anonto.risk.attacks.registry import attacks
     from anonto.run import mask, mask_file
     from anonto.streaming import Stream, stream
     from anonto.sweeping import Sweep, sweep
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Assessment": ("anonto.assessment", "Assessment"),
     "assess": ("anonto.assessment", "assess"),
+    "attacks": ("anonto.risk.attacks.registry", "attacks"),
     "AnontoError": ("anonto.errors", "AnontoError"),
     "AnontoWarning": ("anonto.errors", "AnontoWarning"),
     "InputError": ("anonto.errors", "InputError"),
@@ -64,6 +66,7 @@ __all__ = [
     "Taxonomy",
     "Verification",
     "assess",
+    "attacks",
     "mask",
     "mask_file",
     "match",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from anonto.report.attacks import attack_row, is_shown
 from anonto.report.counts import NOT_SHOWN
-from anonto.report.editions import PUBLISHED, edition_of, parameters_shown, percent, words_for
+from anonto.report.editions import PUBLISHED, edition_of, parameters_shown, words_for
 from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed
 from anonto.report.limits import limits
 from anonto.report.map_points import OWN, UNMASKED, map_points
@@ -24,6 +24,7 @@ from anonto.report.words import (
     released_warnings,
 )
 from anonto.risk.findings import against_k, count_linkages, counts_as_risk
+from anonto.risk.telling import percent
 from anonto.utility.score import AtRandom, utility_of
 
 if TYPE_CHECKING:

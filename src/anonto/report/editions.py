@@ -49,16 +49,6 @@ STAND_INS = {"k": "k", "rate": "p", "epsilon": "ε"}
 """What a sentence says in place of a parameter that is kept back."""
 
 
-class PassedFloat(float):
-    """A number that came through the gate of the public edition."""
-
-    __slots__ = ()
-
-
-class PassedInt(int):
-    """A whole number that came through the gate of the public edition."""
-
-
 def edition_of(name: str) -> Edition:
     """An edition by its name."""
     for edition in EDITIONS:
@@ -97,13 +87,3 @@ def plan_shown(plan: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
         for name, description in plan["columns"].items()
     }
     return {"columns": columns, "steps": steps}
-
-
-def percent(share: float) -> str:
-    """'9.6 %', '0.02 %', '99.96 %', '100 %': a share with as many digits as it deserves."""
-    if share in (0.0, 1.0) or (isinstance(share, PassedFloat) and share == round(share, 2)):
-        return f"{100 * share:.0f} %"
-    apart = min(abs(share), abs(1 - share))
-    if apart < 0.0001:
-        return "less than 0.01 %" if share < 0.5 else "more than 99.99 %"
-    return f"{100 * share:.2f} %" if apart < 0.01 else f"{100 * share:.1f} %"

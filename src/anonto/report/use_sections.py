@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from anonto.report.assessed import TELL_THE_WIDTH
 from anonto.report.chart import frequency_chart
 from anonto.report.counts import NOT_SHOWN
-from anonto.report.editions import PassedFloat
 from anonto.report.markup import chart, code_names, count, notes, part, section, table
 from anonto.report.plots import MOST_COLUMNS, heat_map, moved_chart
 from anonto.report.sections import distance_readings
+from anonto.risk.telling import PassedFloat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

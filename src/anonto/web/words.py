@@ -27,6 +27,7 @@ from anonto.errors import (
     TooFewForGroupsError,
     UnmatchedValuesError,
 )
+from anonto.risk.attacks.registry import attacks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,36 +127,13 @@ PHASES = {
     "attack": "Attacking the raw table",
     "trying": "Trying the plans",
 }
-ATTACKS = {
-    "distance-linkage": ("Nearest record", "Knows these columns of a person and takes the most similar record."),
-    "global-linkage": ("Best assignment", "Knows these columns of everybody and assigns all records at once."),
-    "real-k": ("Alone in the release", "The share of released records that nobody else shares all values with."),
-    "uniqueness": ("Still alone", "Records that were unique in the original and still are."),
-    "attribute-inference": ("Guessing a secret", "Guesses a confidential value from the most similar records."),
-    "interval-disclosure": ("Close guesses", "Takes the released cell for the true one: right, or almost right."),
-    "method-aware-linkage": (
-        "Knowing the method",
-        "Knows the method and its parameters, and leaves out every record that it could not have made of this person.",
-    ),
-    "likelihood-linkage": ("Likeliest record", "Knows the method and takes the record that it most likely made."),
-    "row-order": ("Order of the rows", "Knows the order of the original rows, which the release kept."),
-    "composition": ("Two releases together", "Compares two releases of the same table."),
-    "permutation-distance": ("Undoing the swap", "Compares how far values moved with what chance would do."),
-    "partial-knowledge": (
-        "A few columns known",
-        "Knows two to five columns of a person, finds the one row that has just these cells, and reads the others. The "
-        "rate counts the masked cells that are read right.",
-    ),
-}
 
 
 def attack_words(risk: Mapping[str, Any]) -> tuple[str, str]:
     """What an attack is called, and what it does."""
-    name, why = ATTACKS.get(risk["attack"], (str(risk["attack"]).replace("-", " ").capitalize(), ""))
-    more = risk.get("within")
-    if risk["attack"] == "method-aware-linkage":
-        more = "one person" if risk.get("matching") == "nearest" else "all at once"
-    return (f"{name} ({more})" if isinstance(more, str) else name), why
+    attack = attacks()[risk["attack"]]
+    more = attack.variant(risk)
+    return (attack.title if more is None else f"{attack.title} ({more})"), attack.summary
 
 
 @dataclass(frozen=True, slots=True)

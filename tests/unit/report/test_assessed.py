@@ -20,9 +20,9 @@ from anonto.errors import MapPointsError
 from anonto.methods.registry import METHODS
 from anonto.report.assessed import TELL_THE_WIDTH, assessed_data
 from anonto.report.assessed_page import assessed_html
-from anonto.report.attacks import is_linkage
 from anonto.report.editions import EDITIONS, PUBLISHED
 from anonto.report.gate import PERSONS_A_STEP
+from anonto.risk.attacks.registry import is_linkage
 from anonto.risk.findings import OF_A_PROOF, findings_of
 from anonto.risk.rate import wilson_interval
 from anonto.sweeping.unit import at_random_of

@@ -10,10 +10,10 @@ import pytest
 
 from anonto.report.counts import NOT_SHOWN, SMALL
 from anonto.report.drawing import Sheet, shortened
-from anonto.report.editions import percent
 from anonto.report.gate import Gate
 from anonto.report.pictures import CLASS_SIZES, MOVED_BINS, class_bin, moved_bin, pictures_of
 from anonto.report.plots import heat_map, linkage_chart, moved_chart
+from anonto.risk.telling import percent
 from anonto.table.comparison import BothCells, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
