@@ -111,7 +111,7 @@ def test_what_is_counted_is_what_a_slow_search_counts(
         name: tuple(pl.Series([row[place + side] for row in rows], dtype=pl.String) for side in (0, 4))
         for place, name in enumerate(NAMES)
     }
-    found = attacked(cells, masked, secret)  # type: ignore[arg-type]
+    found = attacked({name: BothCells.of(*both) for name, both in cells.items()}, masked, secret)
     assert not set(found.columns) & set(secret)
     judged = np.random.default_rng(0).permutation(len(rows))[1::2]
     left = [name for name in NAMES if name not in found.columns]
