@@ -17,9 +17,9 @@ from anonto.methods.random_swap import RandomSwap
 from anonto.report.pictures import pictures_of
 from anonto.risk.alignment import SHUFFLED, seems_shuffled
 from anonto.risk.attacking import attacked
+from anonto.risk.attacks.partial_knowledge import PartialKnowledge
 from anonto.risk.findings import findings_of, worst_linkage
 from anonto.risk.known import scenarios
-from anonto.risk.partial_knowledge import NAME as PARTIAL_KNOWLEDGE
 from anonto.risk.row_order import FINDING as IN_ORDER
 from anonto.risk.row_order import row_order as by_row_order
 from anonto.rng import Seed, seed_of
@@ -68,7 +68,7 @@ class Assessment:
     @property
     def partial(self) -> Risk | None:
         """What somebody reads off released rows who knows a few columns; None where there is nothing to read."""
-        return next((one for one in self.risk if one.attack == PARTIAL_KNOWLEDGE), None)
+        return next((one for one in self.risk if one.attack == PartialKnowledge.name), None)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""

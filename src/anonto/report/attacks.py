@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.report.counts import NOT_SHOWN
 from anonto.risk.attacks.registry import attacks, is_linkage
-from anonto.risk.row_order import NAME as ROW_ORDER
+from anonto.risk.attacks.row_order import RowOrder
 from anonto.risk.telling import capital, percent
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ SAID = ("inferred", "within", "matching", "whole_rows")
 
 def is_shown(one: Risk, gate: Gate) -> bool:
     """Whether an edition shows an attack; that the rows stand in order, everybody can see who has the original."""
-    return one.attack == ROW_ORDER or _figures(one, gate).shows(one.n)
+    return one.attack == RowOrder.name or _figures(one, gate).shows(one.n)
 
 
 def _figures(one: Risk, gate: Gate) -> Measured:
@@ -32,7 +32,7 @@ def _figures(one: Risk, gate: Gate) -> Measured:
 
 def _rate(one: Risk, gate: Gate) -> dict[str, Any]:
     """The rate and its interval; that of the order of rows is 1 whatever the records are."""
-    if one.attack != ROW_ORDER:
+    if one.attack != RowOrder.name:
         return _figures(one, gate).rate(one.rate, one.low, one.high, one.n)
     ends = {name: gate.known(value) for name, value in (("rate", one.rate), ("low", one.low), ("high", one.high))}
     return {**ends, "shown": percent(one.rate)}

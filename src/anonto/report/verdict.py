@@ -9,6 +9,7 @@ from anonto.report.gate import step_of
 from anonto.report.words import guarantee_name
 from anonto.risk.alignment import SHUFFLED
 from anonto.risk.attacks.registry import attacks, is_linkage
+from anonto.risk.attacks.row_order import RowOrder
 from anonto.risk.findings import (
     GUESSABLE_SEED,
     NOT_ATTACKED,
@@ -20,7 +21,6 @@ from anonto.risk.findings import (
 from anonto.risk.row_order import FINDING as FOUND_IN_ORDER
 from anonto.risk.row_order import IN_ORDER
 from anonto.risk.row_order import KNOWN as KNOWN_ORDER
-from anonto.risk.row_order import NAME as ROW_ORDER
 from anonto.risk.telling import PassedFloat, percent
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ def _to_do(findings: Sequence[str]) -> list[str]:
 
 def public_findings(attacks: Sequence[Data]) -> list[str]:
     """What must not be overlooked, in the numbers that may be published."""
-    found = [FOUND_IN_ORDER for one in attacks if one["attack"] == ROW_ORDER]
+    found = [FOUND_IN_ORDER for one in attacks if one["attack"] == RowOrder.name]
     for one in attacks:
         if one["beyond_k"] != "above" or not is_linkage(one["attack"]):
             continue

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.risk.attacks.real_k import RealK
+from anonto.risk.attacks.uniqueness import Uniqueness
 from anonto.risk.earth_mover import earth_movers_distance
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.attributes import NumericAttribute, TextAttribute
@@ -51,7 +53,7 @@ def real_k(columns: Sequence[ComparedColumn]) -> Risk:
     alone = float(np.count_nonzero(sizes == 1))
     low, high = wilson_interval(alone, n)
     return Risk(
-        attack="real-k",
+        attack=RealK.name,
         knowledge="the released values of a record in these columns; the rate is the share of records that are alone",
         columns=tuple(column.name for column in columns),
         rate=alone / n if n else 0.0,
@@ -79,7 +81,7 @@ def uniqueness(columns: Sequence[ComparedColumn], confidential: Sequence[Compare
     low, high = wilson_interval(hits, stays_alone.size)
     n_alone = int(np.count_nonzero(original_sizes == 1))
     return Risk(
-        attack="uniqueness",
+        attack=Uniqueness.name,
         knowledge="that a person is in the table and unique in these columns",
         columns=tuple(column.name for column in columns),
         rate=hits / stays_alone.size if n else 0.0,

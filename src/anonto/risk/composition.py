@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.risk import candidate_kernels as kernels
+from anonto.risk.attacks.composition import Composition
 from anonto.risk.candidates import Targets, room_for
 from anonto.risk.kernels import TIE
 from anonto.risk.method_aware_linkage import counted, fewer_persons, link, search_candidates
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-NAME = "composition"
 WARNING = (
     "Guarantees of masking methods hold for one release: whoever has two releases of the same records knows more than "
     "either tells."
@@ -76,7 +76,7 @@ def composition(
     low, high = wilson_interval(float(hits.sum()), hits.size)
     n_rows = sides[at].rows.size
     return Risk(
-        attack=NAME,
+        attack=Composition.name,
         knowledge="the original values of one person in these columns; two releases of the same records, and how each "
         f"was masked{_of_all(first, second, names)}{_linked_by(linking)}",
         columns=tuple(names),

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.risk.attacks.global_linkage import GlobalLinkage
 from anonto.risk.blocks import Block, blocks_of
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.space import Released, Space
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     Longs = NDArray[np.int64]
 
-NAME = "global-linkage"
 MOST_PERSONS = 20_000
 """Persons of larger tables are matched in blocks, together about as many."""
 PERSONS_OF_A_BLOCK = 5_000
@@ -57,7 +57,7 @@ def global_linkage(columns: Sequence[ComparedColumn], rng: np.random.Generator) 
     hits, whom = _hits(columns, rng) if n_rows else (np.empty(0), MATCHED_AT_ONCE)
     low, high = wilson_interval(float(hits.sum()), hits.size)
     return Risk(
-        attack=NAME,
+        attack=GlobalLinkage.name,
         knowledge=f"the original values of {whom} in these columns; nothing of the method",
         columns=tuple(column.name for column in columns),
         rate=float(hits.mean()) if hits.size else 0.0,

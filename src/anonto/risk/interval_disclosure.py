@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from anonto.risk.attacks.interval_disclosure import IntervalDisclosure
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.attributes import NominalAttribute, NumericAttribute
 from anonto.table.records import counted
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-NAME = "interval-disclosure"
 NEAR = 0.1
 """Cells within this distance of the original count as disclosed."""
 BRANCHES = {"the same branch below the root": 1, "the same branch two levels below the root": 2}
@@ -141,7 +141,7 @@ def _risk(
     n_hits, n = float(amounts[hits].sum()), int(amounts.sum())
     low, high = wilson_interval(n_hits, n)
     return Risk(
-        attack=NAME,
+        attack=IntervalDisclosure.name,
         knowledge=f"which released cell is whose; the rate says {what}",
         columns=(column.name,),
         rate=n_hits / n if n else 0.0,

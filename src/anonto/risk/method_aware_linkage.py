@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import ImpossibleCellsError
+from anonto.risk.attacks.method_aware_linkage import MethodAwareLinkage
 from anonto.risk.candidates import Candidates
 from anonto.risk.global_linkage import (
     NEAREST_ROWS,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-NAME = "method-aware-linkage"
 MOST_PAIRS = 400_000_000
 """Above so many pairs of a person and a distinct released record fewer persons are attacked."""
 FEWEST_PERSONS = 1_000
@@ -185,7 +185,7 @@ def _risk(
     names = tuple(column.name for column in columns)
     low, high = wilson_interval(float(hits.sum()), hits.size)
     return Risk(
-        attack=NAME,
+        attack=MethodAwareLinkage.name,
         knowledge=f"the original values of {whom} in these columns; {knowledge_of(steps, names)}",
         columns=names,
         rate=float(hits.mean()) if hits.size else 0.0,

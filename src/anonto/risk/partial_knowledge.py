@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.risk.attacks.partial_knowledge import PartialKnowledge
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.relations import equal_cells
 from anonto.rng import Seed, row_words
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-NAME = "partial-knowledge"
 MOST_PERSONS = 4_000
 """So many persons are drawn, half of them to search for the worst set."""
 FEWEST_KNOWN, MOST_KNOWN = 2, 5
@@ -90,7 +90,7 @@ def partial_knowledge(
     n = found.right.size
     low, high = wilson_interval(hits, n)
     return Risk(
-        attack=NAME,
+        attack=PartialKnowledge.name,
         knowledge=f"the original values of one person in these {len(best)} of {len(cells)} columns that leave and "
         "are not confidential; a row is found where it has just these cells; which columns tell most was searched for "
         "among other persons",
@@ -172,7 +172,7 @@ class _Tables:
             n_values = int(max(before.max(initial=0), after.max(initial=0))) + 1
             originals.append(before)
             released.append(after)
-            hashes.append(row_words(Seed(place).key(NAME), np.arange(n_values), "hash")[0])
+            hashes.append(row_words(Seed(place).key(PartialKnowledge.name), np.arange(n_values), "hash")[0])
             frequent.append(int(np.bincount(after, own, minlength=1).argmax()))
         places = [frozenset(names.index(name) for name in step) for step in steps]
         return cls(names, originals, released, hashes, own, places, frequent)
