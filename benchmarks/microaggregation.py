@@ -17,7 +17,7 @@ from anonto.methods.microaggregate import Microaggregate
 from anonto.risk.distance_linkage import distance_linkage
 from anonto.table.attributes import NumericAttribute, nominal_attribute
 from anonto.table.columns import Column
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 from anonto.table.records import distinct_records
@@ -87,7 +87,9 @@ class _Discharges:
             warnings.simplefilter("ignore", AnontoWarning)
             release = anonto.mask(self.table, {"columns": columns, "steps": [step]})
         compared = [
-            compared_column(name, self.table[name], release.table[name], ColumnDescription(ontology=one), opener())
+            compared_column(
+                name, BothCells.of(self.table[name], release.table[name]), ColumnDescription(ontology=one), opener()
+            )
             for name, one in self.ontologies.items()
         ]
         lost = list(release.evidence["steps"][0]["rmse"].values())

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anonto.engine.local import apply_by_row
 from anonto.methods.registry import method_of
 from anonto.rng import Seed
 from anonto.table.attributes import nominal_attribute
 from anonto.table.columns import Column
 from anonto.table.records import Records, distinct_records
+from benchmarks.applying import apply_by_row
 from benchmarks.generated import generated_taxonomy, some_concepts
 from benchmarks.measuring import Finding, at_most, exponents, in_fresh_process, interleaved
 

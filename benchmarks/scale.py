@@ -106,7 +106,7 @@ def masked(source: str, order: str, n: int) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         evidence = mask_file(
             source, plan, f"{source}.masked.parquet", seed=SEED, memory=MEMORY, keep_order=order == "keep", force=True
-        )
+        ).evidence
     step = evidence["steps"][0]
     return {"processor_seconds": time.process_time() - start, "unchanged": step["unchanged"], "rmse": step["rmse"]}
 

@@ -54,7 +54,7 @@ def _findings(folder: Path, n: int, *, quick: bool) -> list[Finding]:
             start = time.perf_counter()
             evidence = mask_file(
                 source, plan, here, seed=SEED, memory=MEMORY, keep_order=keep_order, private=False, force=True
-            )
+            ).evidence
             alone = time.perf_counter() - start
             start = time.perf_counter()
             release = mask(frame, plan, seed=SEED)

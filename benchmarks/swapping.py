@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from anonto.engine.local import apply_in_chunks
 from anonto.methods.rank_swap import RankSwap
 from anonto.methods.rank_swap_fixed import RankSwapFixed
 from anonto.rng import Seed, keyed_permutations
 from anonto.run import mask
 from anonto.table.attributes import NumericAttribute, nominal_attribute
 from anonto.table.columns import encode
+from benchmarks.applying import apply_in_chunks
 from benchmarks.generated import generated_taxonomy, some_concepts
 from benchmarks.measuring import MEGABYTE, Finding, at_most, exponents, in_fresh_process, interleaved
 

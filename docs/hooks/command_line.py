@@ -13,7 +13,7 @@ from typing import Any
 
 WIDTH = "78"
 
-_MARKER = re.compile(r"^<!-- help of (anonto(?: [a-z-]+)?) -->$", re.MULTILINE)
+_MARKER = re.compile(r"^<!-- help of (anonto(?: [a-z-]+)*) -->$", re.MULTILINE)
 _RUN = "from anonto.cli.main import main; main()"
 
 

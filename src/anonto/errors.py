@@ -695,6 +695,16 @@ class UnknownMethodError(InputError):
         super().__init__(f"There is no method {quoted(name)}{near(name, known)}; known are {listed(known)}.")
 
 
+class PluginWarning(AnontoWarning):
+    """A method or an attack of another package that cannot be used."""
+
+    def __init__(self, kind: str, name: str, where: str, fault: str) -> None:
+        super().__init__(
+            f"The {kind} {clipped(name)!r} of another package ({clipped(where)}) is left out: {clipped(fault)}; "
+            "update or remove that package."
+        )
+
+
 class PlanError(InputError):
     """A plan that contradicts itself or the table."""
 
@@ -965,6 +975,23 @@ class NotForStreamsError(InputError):
         )
 
 
+class NotAFittedPlanError(InputError):
+    """A file that holds no fitted plan."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path!r} holds no fitted plan: {why}; give a file that FittedPlan.save wrote.")
+
+
+class OntologyInMemoryError(InputError):
+    """A fitted plan that is to be saved, with an ontology that has no file."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A fitted plan is saved with the paths or names of its ontologies, and one of them is in memory only; "
+            "name its file in the plan."
+        )
+
+
 class TaxonomyTypeError(ParameterError):
     """Something else where a taxonomy is needed."""
 
@@ -1128,6 +1155,13 @@ class LeftElsewhereWarning(AnontoWarning):
             f"{'belongs to a run' if len(names) == 1 else 'belong to runs'} on another machine ({listed(names)}) and "
             "may be left over; remove what no run there uses any more."
         )
+
+
+class BrokenReaderWarning(AnontoWarning):
+    """A reader of ontologies from another package that cannot be used."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"The ontology reader {name!r} of another package is left out: {reason}.")
 
 
 class AssumedEncodingWarning(AnontoWarning):
@@ -1323,6 +1357,10 @@ class WorkRefusedError(InputError):
         super().__init__(sentence)
 
 
+class UnclearHeaderError(WorkRefusedError):
+    """A first row that looks like a record; the app asks whether it holds names."""
+
+
 class StoppedWorkError(AnontoError):
     """Work in a process that was stopped before it was done."""
 
@@ -1435,6 +1473,15 @@ class NotInStretchesError(InputError):
         super().__init__(
             f"{name!r} is not read or written in stretches, and the table does not fit into {memory / 1e9:.1f} GB of "
             "memory; use CSV or Parquet, or allow more memory."
+        )
+
+
+class RowsInFileError(InputError):
+    """The table of a release whose rows never were in memory."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The masked rows of {name!r} were written without being in memory together; read them from the output."
         )
 
 

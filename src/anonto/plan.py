@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.errors import (
     EncodingError,
+    MissingColumnError,
     NotAPlanError,
     NothingMaskedWarning,
     ParameterError,
@@ -22,16 +23,17 @@ from anonto.errors import (
     is_unicode,
 )
 from anonto.methods.guarantee import Setting
-from anonto.methods.registry import method_of, parameters_of
+from anonto.methods.registry import METHODS, method_of, parameters_of
+from anonto.methods.schema import schema_of_step
 from anonto.ontology.source import kind_of_path, opened
-from anonto.table.description import ColumnDescription
+from anonto.table.description import ColumnDescription, column_schema
 from anonto.table.headers import require_known_header
 
 if TYPE_CHECKING:
     import os
 
     from anonto.errors import AnontoWarning
-    from anonto.methods.registry import Method
+    from anonto.methods.method import Method
 
 PLAN_KEYS = ("columns", "steps", "table")
 TABLE_KEYS = ("delimiter", "encoding", "sheet", "header")
@@ -53,8 +55,7 @@ class Step:
     @property
     def also_needs(self) -> tuple[str, ...]:
         """Columns that the method looks at and does not mask."""
-        needed: tuple[str, ...] = getattr(self.method, "also_needs", ())
-        return needed
+        return self.method.also_needs
 
     def to_dict(self) -> dict[str, Any]:
         """As in a plan file."""
@@ -138,6 +139,11 @@ class Plan:
         plan["steps"] = [step.to_dict() for step in self.steps]
         return plan
 
+    def filled(self) -> dict[str, Any]:
+        """In the shape of a plan file, with every key that has a default."""
+        described = {name: one.to_mapping(everything=True) for name, one in self.columns.items()}
+        return {**self.to_dict(), "columns": described}
+
     def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
         """As the text of a plan file, with a comment above the columns that have one."""
         from anonto.toml import to_toml
@@ -194,7 +200,7 @@ class Plan:
         """
         described = {name: self.description(name) for name in names}
         leave = {name: one for name, one in described.items() if one.role != "identifier"}
-        moves_all = getattr(step.method, "moves_missing", False)
+        moves_all = step.method.moves_missing
         return Setting(
             left_out=tuple(
                 name for name, one in leave.items() if name not in step.columns and one.role != "confidential"
@@ -228,7 +234,7 @@ class Plan:
     @property
     def released_as_text(self) -> tuple[str, ...]:
         """Columns that leave as text where the cells of a table decide its type."""
-        steps = (step for step in self.steps if getattr(step.method, "releases_text", False))
+        steps = (step for step in self.steps if step.method.releases_text)
         return tuple(name for step in steps for name in step.columns)
 
     def are_declared(self, names: Iterable[str]) -> bool:
@@ -239,6 +245,21 @@ class Plan:
     def is_confidential(self, name: str) -> bool:
         """Whether a column is declared confidential: then nobody knows it of a person before."""
         return self.description(name).role == "confidential"
+
+    def require_columns(self, names: Sequence[str]) -> None:
+        """Refuse a table that lacks a column of the plan."""
+        for name in [*self.columns, *self.masked, *self.also_needed]:
+            if name not in names:
+                raise MissingColumnError(name, list(names))
+
+    def identifiers(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The columns of a table that are dropped."""
+        return tuple(name for name in names if self.description(name).role == "identifier")
+
+    def looked_at(self, names: Iterable[str]) -> list[str]:
+        """The columns of a table that a step or a policy looks at."""
+        needed = {*self.masked, *self.also_needed, *(name for name, one in self.columns.items() if one.has_policy)}
+        return [name for name in names if name in needed and self.description(name).role != "identifier"]
 
     @property
     def masked(self) -> tuple[str, ...]:
@@ -274,6 +295,22 @@ def _mapping(given: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise ParameterError(what, "a table of keys", "something else")
     return given
+
+
+def plan_schema() -> dict[str, Any]:
+    """The JSON Schema of a plan; the methods of other packages are in it."""
+    table = {key: {"type": "string"} for key in TABLE_KEYS}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A plan of anonto",
+        "type": "object",
+        "properties": {
+            "table": {"type": "object", "properties": table, "additionalProperties": False},
+            "columns": {"type": "object", "additionalProperties": column_schema()},
+            "steps": {"type": "array", "items": {"oneOf": [schema_of_step(one) for one in METHODS.values()]}},
+        },
+        "additionalProperties": False,
+    }
 
 
 def _require_shape(value: Any, where: str, depth: int = 1) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from anonto.methods.registry import method_of
+from anonto.methods.registry import FIRST_CHOICE, method_of
 from anonto.plan import Plan, Step
 from anonto.table.candidates import candidates, listed_candidates
 from anonto.table.description import ColumnDescription
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from anonto.table.recognise import Recognised
     from anonto.taxonomy.taxonomy import Taxonomy
 
-K = 10
-METHOD = "group-swap"
-"""For all quasi-identifiers together: the method whose 1/k is proved."""
+METHOD, K = FIRST_CHOICE["method"], FIRST_CHOICE["k"]
+"""For all quasi-identifiers together."""
 METHOD_FOR_FEW = "random-swap"
 """For a table too small for two groups."""
 HEADING = """Proposed by `anonto init` from the names and the values of the columns.

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 
 import anonto
-from anonto.engine import local
+from anonto.engine.memory import apply
 from anonto.errors import AnontoWarning, InputError
+from anonto.masking import fitted
 from anonto.methods.registry import METHODS, method_of, parameters_of
 from anonto.plan import Plan
+from anonto.threads import slices
 
 SEED = 1 << 100
 ILLNESSES = anonto.read_ontology("illnesses")
@@ -62,7 +64,7 @@ def columns_for(method: str) -> list[str]:
 
 def moves_missing(method: str) -> bool:
     """Whether missing cells change their rows like values."""
-    return getattr(METHODS[method], "moves_missing", False)
+    return METHODS[method].moves_missing
 
 
 def test_every_method_has_an_example() -> None:
@@ -125,8 +127,8 @@ def test_chunks_change_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> 
     plan = plan_for(method)
     whole = anonto.mask(table(), plan, seed=SEED).table
     for size in (1, 7, 59):
-        monkeypatch.setattr(local.apply_in_chunks, "__defaults__", (size,))
-        monkeypatch.setattr(local.apply_by_row, "__defaults__", (size,))
+        monkeypatch.setattr(apply, "_parts", lambda fitted, size=size: slices(0, fitted.n_records, size))
+        monkeypatch.setattr(fitted, "DRAWN_AT_ONCE", max(1, size // 2))
         assert anonto.mask(table(), plan, seed=SEED).table.equals(whole)
 
 

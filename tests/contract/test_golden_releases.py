@@ -127,7 +127,7 @@ def releases(method: str, folder: Path) -> dict[str, dict[str, str]]:
                 if way == "in memory":
                     evidence = anonto.mask(source, plan_for(method), seed=SEED).save(target, **saving)
                 else:
-                    evidence = mask_file(source, plan_for(method), target, seed=SEED, **saving)
+                    evidence = mask_file(source, plan_for(method), target, seed=SEED, **saving).evidence
             found[f"{way}, {ending}"] = digest(target, evidence, page)
     for library in LIBRARIES:
         found[f"in memory, {library}"] = digest_of_frame(library, method)

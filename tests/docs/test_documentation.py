@@ -17,7 +17,7 @@ import warnings
 from dataclasses import fields
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -27,7 +27,7 @@ from anonto import stats
 from anonto.cli.main import app, run
 from anonto.methods.registry import METHODS
 from anonto.ontology.matching import RULES
-from anonto.ontology.sniff import FORMATS
+from anonto.ontology.readers import OWN, reader_of
 from anonto.ontology.spelling import SPELLINGS
 from anonto.plan import PLAN_KEYS, TABLE_KEYS
 from anonto.table.description import (
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
+PACKAGE = PROJECT / "src" / "anonto"
 PAGES = sorted(DOCS.rglob("*.md"))
 TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 PAGES_ABOUT_MEASURES = ("explanation/measures", "reference/measures", "how-to/choose-a-measure")
@@ -53,7 +54,7 @@ COMMANDS = [
     command.name or command.callback.__name__.replace("_", "-")
     for command in app.registered_commands
     if command.callback is not None
-]
+] + [group.name for group in app.registered_groups if group.name is not None]
 WITH_CODE = [
     PROJECT / "README.md",
     *(page for folder in ("tutorial", "how-to", "explanation") for page in sorted((DOCS / folder).glob("*.md"))),
@@ -97,10 +98,13 @@ def test_every_measure_is_on_every_page_about_measures(measure: str, page: str) 
     assert f"`{measure}`" in (PROJECT / page).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("page", ["README.md", "docs/reference/formats.md"])
-def test_every_format_is_in_both_tables_of_formats(name: str, page: str) -> None:
-    assert f"| `{name}` |" in (PROJECT / page).read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", OWN)
+def test_every_format_is_in_both_tables_of_formats_with_the_sentence_of_its_reader(name: str) -> None:
+    reader = reader_of(name)
+    assert reader is not None
+    assert reader.name == name
+    assert f"| `{name}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert f"| `{name}` | {reader.sentence} |" in (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", anonto.__all__)
@@ -134,11 +138,29 @@ def row_of(page: str, first: str) -> str:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_described_with_all_its_parameters(method: str) -> None:
-    row = row_of("methods.md", method)
-    assert [field.name for field in fields(METHODS[method]) if f"`{field.name}`" not in row] == []
-    assert f"## {method}\n" in (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
+    page = (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
+    assert f"## {method}\n\n<!-- parameters of {method} -->\n" in page
+    built = methods_hook().on_page_markdown(page)
+    described = built.split(f"## {method}\n", 1)[1].split(":::", 1)[0]
+    assert [field.name for field in fields(METHODS[method]) if f"| `{field.name}` |" not in described] == []
+    assert f"| [`{method}`](#{method}) | {METHODS[method].words.summary} |" in built
     assert f"**`{method}`**" in (DOCS / "explanation" / "masking.md").read_text(encoding="utf-8")
-    assert f"| `{method}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_readme_says_of_a_method_what_its_class_says(method: str) -> None:
+    words = METHODS[method].words
+    assert f"| `{method}` | {words.summary} | {words.proves} |" in (PROJECT / "README.md").read_text(encoding="utf-8")
+
+
+def methods_hook() -> Any:
+    """The hook that writes the tables of methods when the pages are built."""
+    found = importlib.util.spec_from_file_location("methods_hook", DOCS / "hooks" / "methods.py")
+    assert found is not None
+    assert found.loader is not None
+    hook = importlib.util.module_from_spec(found)
+    found.loader.exec_module(hook)
+    return hook
 
 
 @pytest.mark.parametrize("key", [field.name for field in fields(ColumnDescription)])
@@ -184,6 +206,13 @@ def test_every_command_is_documented_by_its_own_help(command: str) -> None:
 def test_no_command_is_documented_that_does_not_exist() -> None:
     page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert set(re.findall(r"<!-- help of anonto ([a-z-]+) -->", page)) == set(COMMANDS)
+    within = {f"{group.name} {one.callback.__name__}" for group in app.registered_groups for one in commands_of(group)}
+    assert set(re.findall(r"<!-- help of anonto ([a-z-]+ [a-z-]+) -->", page)) == within
+
+
+def commands_of(group: Any) -> list[Any]:
+    """The commands of a group of commands."""
+    return list(group.typer_instance.registered_commands)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -210,6 +239,19 @@ def test_the_readme_names_the_extra_beside_what_needs_it(words: str, extra: str)
     beside = [line.partition(words)[2].partition(",")[0] for line in readme.splitlines() if words in line]
     assert beside
     assert all(f"`{extra}`" in line for line in beside if "|" not in line)
+
+
+def test_the_page_of_plain_algorithms_names_files_that_exist() -> None:
+    page = (DOCS / "explanation" / "plain-algorithms.md").read_text(encoding="utf-8")
+    files = re.findall(r"`((?:methods|risk|tests)/[\w/]+\.py)`", page)
+    assert [one for one in files if not (PACKAGE / one).is_file() and not (PROJECT / one).is_file()] == []
+    assert len(files) > 30
+
+
+def test_every_plain_algorithm_is_on_its_page() -> None:
+    page = (DOCS / "explanation" / "plain-algorithms.md").read_text(encoding="utf-8")
+    plain = [one for one in PACKAGE.glob("*/plain/*.py") if one.name != "__init__.py"]
+    assert [one.name for one in plain if f"`{one.relative_to(PACKAGE).as_posix()}`" not in page] == []
 
 
 def test_the_readme_fits_a_short_read() -> None:
@@ -248,7 +290,8 @@ def test_the_code_of_a_page_prints_what_the_page_says(
             continue
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile("\n" * (line + 1) + block["code"], page.name, "exec"), namespace)  # noqa: S102 - our own pages
+            code = compile("\n" * (line + 1) + block["code"], page.name, "exec", dont_inherit=True)
+            exec(code, namespace)  # noqa: S102 - our own pages
         assert printed.getvalue().rstrip() == (block["output"] or "").rstrip(), f"the block at line {line + 1}"
 
 

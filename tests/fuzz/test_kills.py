@@ -192,8 +192,9 @@ def until_written(process: subprocess.Popen[str], folder: Path) -> None:
 def until_it_listens(process: subprocess.Popen[str]) -> None:
     """Wait for the first line of the program: before, signals are the interpreter's own matter."""
     while process.poll() is None:
-        facts = Path(f"/proc/{process.pid}/status").read_text().partition("SigCgt:")[2].split()
-        if facts and int(facts[0], 16) >> (signal.SIGTERM - 1) & 1:
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        facts = [status.partition(f"{name}:")[2].split() for name in ("SigBlk", "SigCgt")]
+        if any(one and int(one[0], 16) >> (signal.SIGTERM - 1) & 1 for one in facts):
             return
         time.sleep(0.001)
 

@@ -18,7 +18,7 @@ from anonto.risk.distance_linkage import distance_linkage
 from anonto.risk.method_aware_linkage import method_aware_linkage
 from anonto.risk.rate import wilson_interval
 from anonto.risk.seen_step import seen_step
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.prepare import opener
 
 if TYPE_CHECKING:
@@ -79,10 +79,11 @@ class Discharges:
 
     def attacks(self, plan: Plan, masked: pl.DataFrame) -> tuple[Risk, ...]:
         """Distance linkage, then method-aware linkage one by one and at once."""
-        cells: dict[str, Any] = {name: (self.table[name], masked[name]) for name in NAMES}
+        cells: dict[str, Any] = {name: BothCells.of(self.table[name], masked[name]) for name in NAMES}
         open_once = opener()
-        known = [compared_column(name, *cells[name], plan.description(name), open_once) for name in NAMES]
-        steps = [seen_step(step.method, step.columns, cells, plan.description, open_once) for step in plan.steps]
+        known = [compared_column(name, cells[name], plan.description(name), open_once) for name in NAMES]
+        ones = known[0].amounts.original
+        steps = [seen_step(step.method, step.columns, cells, plan.description, open_once, ones) for step in plan.steps]
         return distance_linkage(known), *method_aware_linkage(known, steps, {}, np.random.default_rng(1))
 
 

@@ -17,7 +17,7 @@ import pytest
 import anonto
 import oracles
 from anonto.risk.distance_linkage import distance_linkage
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 
@@ -62,8 +62,7 @@ class Discharges:
         compared = [
             compared_column(
                 name,
-                self.sample[name],
-                release.table[name],
+                BothCells.of(self.sample[name], release.table[name]),
                 ColumnDescription(ontology=self.ontologies[name]),
                 opener(),
             )

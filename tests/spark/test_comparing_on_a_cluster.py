@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import anonto
-from anonto import clusters
-from anonto.clusters import counted_on_cluster
-from anonto.engine.spark_compare import BYTES_PER_CELL
-from anonto.engine.spark_digest import digests
-from anonto.engine.spark_pairs import AFTER, BEFORE, FIRST_PAIRS, SEEN, AddingTask, Asked, Cut, PairingTask, stretches
-from anonto.engine.spark_table import by_name
+from anonto.comparing import on_cluster
+from anonto.comparing.on_cluster import counted_on_cluster
+from anonto.engine.spark.compare import BYTES_PER_CELL
+from anonto.engine.spark.digest import digests
+from anonto.engine.spark.pairs import AFTER, BEFORE, FIRST_PAIRS, SEEN, AddingTask, Asked, Cut, PairingTask, stretches
+from anonto.engine.spark.table import by_name
 from anonto.errors import (
     ForeignRecordError,
     ForeignReleaseError,
@@ -34,11 +34,13 @@ from anonto.errors import (
 )
 from anonto.plan import plan_of
 from anonto.rng import Seed
+from anonto.table.prepare import opener
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anonto.engine.spark_compare import CountedComparison
+    from anonto.engine.spark.compare import CountedComparison
+    from anonto.table.comparison import BothCells
 
 SEED = Seed(1 << 100)
 COLUMNS: dict[str, Any] = {
@@ -104,9 +106,10 @@ def number_of(cell: Any) -> int:
     return -1 if plain(cell) in {None, "no number"} else sum(map(ord, str(cell))) % 7 - 1
 
 
-def numbered(name: str, before: pl.Series, after: pl.Series) -> tuple[Any, Any]:
-    assert name in {"illness", "age", "pain"}
-    one, other = (np.array([number_of(cell) for cell in cells], dtype=np.int32) for cells in (before, after))
+def numbered(name: str, cells: BothCells, plan: anonto.Plan, _: Any) -> tuple[Any, Any]:
+    """Stands in for numbers by meaning."""
+    assert name in plan.masked
+    one, other = (np.array([number_of(cell) for cell in own], dtype=np.int32) for own in cells.written)
     return one, other
 
 
@@ -119,8 +122,7 @@ def compared(original: Any, masked: Any, plan: anonto.Plan = PLAN, **given: Any)
             "seed": None,
             "n_persons": 40,
             "rng": np.random.default_rng(1),
-            "numbered": numbered,
-            "mask": anonto.mask,
+            "open_once": opener(plan.folder),
             **given,
         },
     )
@@ -185,10 +187,16 @@ def folder(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells of masked columns are the same if their numbers are."""
+    monkeypatch.setattr(on_cluster, "numbers_by_meaning", numbered)
+
+
+@pytest.fixture(autouse=True)
 def without_room_for_others(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns without a role are compared only, as where their values do not fit the driver."""
     if "with_room" not in request.fixturenames:
-        monkeypatch.setattr(clusters, "with_room_for", lambda _, __, names, others, ___: (names, others))
+        monkeypatch.setattr(on_cluster, "with_room_for", lambda _, __, names, others, ___: (names, others))
 
 
 @pytest.fixture
@@ -198,7 +206,7 @@ def with_room() -> None:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anonto.engine.spark_pairs.CELLS_OF_A_PART", 400)
+    monkeypatch.setattr("anonto.engine.spark.pairs.CELLS_OF_A_PART", 400)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -279,7 +287,7 @@ def test_what_the_driver_cannot_hold_is_not_brought_there(
         compared(original, kept, memory=1000)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_distinct} distinct records of 5 columns needs"):
         compared(original, kept, memory=needed - 1)
-    monkeypatch.setattr(clusters, "driver_memory", lambda: needed)
+    monkeypatch.setattr(on_cluster, "driver_memory", lambda: needed)
     with pytest.raises(TooLargeToAssessError, match=f"^Assessing {n_pairs} distinct pairs of cells .* in 3 columns"):
         compared(original, kept)
 

@@ -17,9 +17,10 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.engine import spark_files, spark_table
-from anonto.engine.memory import Room
-from anonto.engine.spark_files import Storage, own_prefix, read_parquet
+from anonto.engine.room import Room
+from anonto.engine.spark import spark_table
+from anonto.engine.spark import storage as spark_files
+from anonto.engine.spark.storage import Storage, own_prefix, read_parquet
 from anonto.errors import (
     ExistingFileError,
     FittedInBlocksWarning,
@@ -191,9 +192,9 @@ def test_a_table_that_a_killed_process_was_replacing_is_put_back_or_removed(
 
 KILLED = """
     import os, signal, sys
-    from anonto.clusters import taken
-    from anonto.engine import spark_files
-    from anonto.engine.spark import opened_session
+    from anonto.engine.spark.source import taken
+    from anonto.engine.spark import storage as spark_files
+    from anonto.engine.spark.session import opened_session
 
     folder, really, calls = sys.argv[1], spark_files._renamed, []
 
@@ -266,7 +267,7 @@ def test_blocks_are_those_of_one_machine_with_the_same_memory(
         "steps": [{"method": "microaggregate", "columns": ["age", "pain"], "k": 3}],
     }
     with pytest.warns(FittedInBlocksWarning):
-        here = anonto.mask_file(tmp_path / "in", plan, tmp_path / "here.parquet", seed=SEED, memory="600MB")
+        here = anonto.mask_file(tmp_path / "in", plan, tmp_path / "here.parquet", seed=SEED, memory="600MB").evidence
     frame = spark.read.parquet(str(tmp_path / "in"))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto import clusters
+from anonto.comparing import on_cluster
 from anonto.errors import UnreviewedColumnsWarning
 from anonto.methods.guarantee import IN_ORDER
 from anonto.risk.row_order import FINDING
@@ -58,7 +58,7 @@ def test_rows_in_order_are_not_proved_and_are_found(
         assert (evidence["rows_in_order"], proved(evidence)) == (keep_order, not keep_order)
         assert (IN_ORDER in page.read_text()) is keep_order
     if from_counts:
-        monkeypatch.setattr(clusters, "fit_here", lambda *_: False)
+        monkeypatch.setattr(on_cluster, "fit_here", lambda *_: False)
     for name, record, in_order in (
         ("True", None, True),
         ("True", "True.parquet.private.json", True),

@@ -15,9 +15,9 @@ import pytest
 
 import anonto
 from anonto.cli.main import run
-from anonto.engine import spark as engine
-from anonto.engine import spark_files
-from anonto.engine.spark_files import Read, place_here, place_of, what_is_read
+from anonto.engine.spark import session as engine
+from anonto.engine.spark import storage as spark_files
+from anonto.engine.spark.storage import Read, place_here, place_of, what_is_read
 from anonto.errors import AmongInputsError, SameFileError, UnwritableFileError
 
 SEED = 1 << 100

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.engine import spark_table
+from anonto.engine.spark import table as spark_table
 
 if TYPE_CHECKING:
     from pathlib import Path

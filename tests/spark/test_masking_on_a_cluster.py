@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import anonto
-from anonto.clusters import ClusterRelease
-from anonto.engine import spark_counts, spark_table
-from anonto.engine.memory import Room
+from anonto.engine.room import Room
+from anonto.engine.spark import count as spark_counts
+from anonto.engine.spark import spark_table
+from anonto.engine.spark.sink import MaskedFrame
 from anonto.errors import (
     AllMissingError,
     ExistingFileError,
@@ -126,7 +127,7 @@ def test_every_method_gives_the_rows_and_the_evidence_of_one_machine(method: str
     plan = plan_for(method)
     here = anonto.mask(people(), plan, seed=SEED)
     there = anonto.mask(frame, plan, seed=SEED)
-    assert isinstance(there, ClusterRelease)
+    assert isinstance(there.masked_rows, MaskedFrame)
     assert alike(there.evidence, here.evidence)
     masked = pl.DataFrame(pl.from_arrow(there.table.toArrow())).sort("row")
     assert masked.equals(here.table)
@@ -256,14 +257,16 @@ def test_nothing_is_shuffled_to_mask_and_once_to_shuffle(frame: Any, monkeypatch
     assert "Exchange" not in physical_plan(release.table)
     written: list[Any] = []
     monkeypatch.setattr(spark_table, "write_parquet", lambda given, _: written.append(given))
-    spark_table.write_shuffled(release.rows.frame(["name"], anonto.rng.row_order(release.seed, "order", 400)), "", 400)
+    spark_table.write_shuffled(
+        release.masked_rows.frame(["name"], anonto.rng.row_order(release.seed, "order", 400)), "", 400
+    )
     assert physical_plan(written[0]).count("Exchange") == 1
 
 
 def test_tasks_are_given_keys_and_never_the_seed(frame: Any) -> None:
     seed = 0x1DEA_BEEF_0DD5_EED5_CAFE_F00D_D00D_FEED
     release = anonto.mask(frame, plan_for("semantic-noise"), seed=seed)
-    given = pickle.dumps(release.rows.masking)
+    given = pickle.dumps(release.masked_rows.masking)
     assert len(given) < 100_000
     assert seed.to_bytes(16, "little") not in given
     assert str(seed).encode() not in given

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from py4j.protocol import Py4JError
 
 import anonto
-from anonto import clusters
-from anonto.engine.spark import jobs
-from anonto.engine.spark_cells import PlacingTask, whole_cells
-from anonto.engine.spark_counts import follow_each_other
-from anonto.engine.spark_files import own_prefix
-from anonto.engine.spark_table import brought_here, by_name
+from anonto.engine.spark import source as spark_source
+from anonto.engine.spark.cells import PlacingTask, whole_cells
+from anonto.engine.spark.count import follow_each_other
+from anonto.engine.spark.session import jobs
+from anonto.engine.spark.storage import own_prefix
+from anonto.engine.spark.table import brought_here, by_name
 from anonto.errors import ClusterJobError, MalformedFileError, OnlyForClustersError, TableChangedError
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def test_what_was_written_down_is_removed_also_when_its_session_has_ended(tmp_pa
     own, inside = tmp_path / f"{own_prefix()}1.parquet", tmp_path / f"{own_prefix()}2" / "table.parquet"
     for folder in (kept, own, inside):
         folder.mkdir(parents=True)
-        clusters._forget(ended, f"file:{folder}")
+        spark_source.forget(ended, f"file:{folder}")
     assert [one.name for one in tmp_path.iterdir()] == ["mine.parquet"]
 
 

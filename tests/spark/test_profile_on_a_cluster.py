@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto import clusters
-from anonto.clusters import profile_frame
+from anonto.comparing import on_cluster
+from anonto.engine.spark.profile import profile_on_cluster
+from anonto.engine.spark.source import taken
 from anonto.errors import (
     MissingColumnError,
     NotForClustersError,
@@ -52,7 +53,7 @@ def patients(n: int) -> pl.DataFrame:
 
 def test_counts_pairs_and_combinations_are_those_of_one_machine(spark: Any, tmp_path: Path) -> None:
     patients(500).write_parquet(tmp_path / "in.parquet", row_group_size=77)
-    there = profile_frame(spark.read.parquet(str(tmp_path / "in.parquet")), plan_of(PLAN))
+    there = profile_on_cluster(taken(spark.read.parquet(str(tmp_path / "in.parquet")), None).table, plan_of(PLAN))
     here = profile(patients(500), plan_of(PLAN))
     assert there["pairs"]
     assert there["combinations"]
@@ -60,8 +61,9 @@ def test_counts_pairs_and_combinations_are_those_of_one_machine(spark: Any, tmp_
         assert pair.pop("columns") == wanted.pop("columns")
         assert pair == pytest.approx(wanted, rel=1e-9)
     assert there == here
+    lacking = taken(spark.read.parquet(str(tmp_path / "in.parquet")).drop("age"), None)
     with pytest.raises(MissingColumnError):
-        profile_frame(spark.read.parquet(str(tmp_path / "in.parquet")).drop("age"), plan_of(PLAN))
+        profile_on_cluster(lacking.table, plan_of(PLAN))
 
 
 def test_an_assessment_finds_what_it_finds_on_one_machine(spark: Any, tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ def test_an_assessment_finds_what_it_finds_on_one_machine(spark: Any, tmp_path: 
     with pytest.raises(ShuffledRowsError):
         anonto.assess(original, masked, plan)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clusters, "driver_memory", lambda: 1000)
+        patch.setattr(on_cluster, "driver_memory", lambda: 1000)
         with pytest.raises(TooLargeToAssessError, match="values of 4 columns, most of them in 'age', needs about"):
             anonto.assess(original, masked, plan, private=record)
     del plan["columns"]["ward"]
@@ -110,12 +112,12 @@ def test_a_table_that_the_driver_cannot_hold_is_attacked_from_counts(
     masked = spark.read.parquet(str(tmp_path / "out.parquet"))
     by_row = anonto.assess(original, masked, plan, private=record)
     with monkeypatch.context() as patch:
-        patch.setattr(clusters, "fit_here", lambda *_: False)
+        patch.setattr(on_cluster, "fit_here", lambda *_: False)
         found = anonto.assess(original, masked, plan, private=record)
         with pytest.raises(ShuffledRowsError):
             anonto.assess(original, masked, plan)
         with monkeypatch.context() as less:
-            less.setattr(clusters, "driver_memory", lambda: 10_000)
+            less.setattr(on_cluster, "driver_memory", lambda: 10_000)
             with pytest.raises(TooLargeToAssessError, match="300 records, whose groups in step 1 are lists of them, "):
                 anonto.assess(original, masked, plan, private=record)
         single = {**plan, "steps": [{**plan["steps"][1], "noise_level": [0.2] * 300}]}

@@ -13,15 +13,17 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto import assessment, clusters
+from anonto.comparing import compare, on_cluster
 from anonto.report.assessed import assessed_data
+from anonto.table.comparison import BothCells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from anonto.plan import Plan
+    from anonto.table.prepare import Opener
 
 SEED = 1 << 90
 COLUMNS: dict[str, Any] = {
@@ -87,14 +89,12 @@ def counted_slowly(
     seed: Any,
     n_persons: int,
     rng: np.random.Generator,
-    numbered: Callable[[str, pl.Series, pl.Series], tuple[NDArray[np.int32], NDArray[np.int32]]],
-    mask: Any,
+    open_once: Opener,
     memory: Any,
 ) -> Any:
     """What a cluster counts, row by row."""
     assert seed is None
     assert memory is None
-    assert mask is anonto.mask
     names = tuple(original.columns)
     coded = [{name: _coded(table[name]) for name in names} for table in (original, masked)]
     records = [list(zip(*(one[name][1].tolist() for name in names), strict=True)) for one in coded]
@@ -108,7 +108,8 @@ def counted_slowly(
     for step in plan.steps:
         same = np.ones(len(original), dtype=np.bool_)
         for name in step.columns:
-            before, after = (np.append(one, np.int32(-1)) for one in numbered(name, *cells[name]))
+            numbers = on_cluster.numbers_by_meaning(name, BothCells.of(*cells[name]), plan, open_once)
+            before, after = (np.append(one, np.int32(-1)) for one in numbers)
             same &= before[coded[0][name][1]] == after[coded[1][name][1]]
         unchanged.append(int(same.sum()))
     return SimpleNamespace(
@@ -131,9 +132,9 @@ def counted_slowly(
 
 def _from_counts(monkeypatch: pytest.MonkeyPatch, *tables: Any) -> anonto.Assessment:
     with monkeypatch.context() as patched:
-        patched.setattr(assessment, "_is_too_large_for_here", lambda *_: True)
-        patched.setattr(clusters, "counted_on_cluster", counted_slowly)
-        patched.setattr(clusters, "require_rows_fit", lambda *_: None)
+        patched.setattr(compare, "is_too_large", lambda *_: True)
+        patched.setattr(on_cluster, "counted_on_cluster", counted_slowly)
+        patched.setattr(on_cluster, "require_rows_fit", lambda *_: None)
         return anonto.assess(*tables)
 
 
@@ -205,7 +206,7 @@ def test_fewer_persons_than_there_are_rows_give_about_the_same(
 ) -> None:
     plan = {"columns": COLUMNS, "steps": STEPS["rank-swap"]}
     masked = _masked(table, plan)
-    monkeypatch.setattr(assessment, "PERSONS_DRAWN", 150)
+    monkeypatch.setattr(on_cluster, "PERSONS_DRAWN", 150)
     by_row, found = anonto.assess(table, masked, plan), _from_counts(monkeypatch, table, masked, plan)
     for one, expected in zip(found.risk, by_row.risk, strict=True):
         of_few = 3 * math.sqrt(expected.baseline / one.n) if one.attack == "partial-knowledge" else 0.02
@@ -230,9 +231,9 @@ def test_columns_that_are_only_compared_on_a_cluster_are_named_as_not_attacked(
     wider = table.with_columns(bed=pl.Series(range(len(table))))
     plan = {"columns": {**COLUMNS, "bed": {"role": "other"}}, "steps": STEPS["rank-swap"]}
     with monkeypatch.context() as patched:
-        patched.setattr(assessment, "_is_too_large_for_here", lambda *_: True)
-        patched.setattr(clusters, "counted_on_cluster", without_bed)
-        patched.setattr(clusters, "require_rows_fit", lambda *_: None)
+        patched.setattr(compare, "is_too_large", lambda *_: True)
+        patched.setattr(on_cluster, "counted_on_cluster", without_bed)
+        patched.setattr(on_cluster, "require_rows_fit", lambda *_: None)
         found = anonto.assess(wider, _masked(wider, plan), plan)
     assert all("bed" not in one.columns for one in found.risk)
     assert any("'bed'" in said and "not attacked" in said for said in found.findings)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import warnings
 from datetime import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,9 +30,6 @@ from anonto.report.assessed import assessed_data
 from anonto.risk.alignment import SHUFFLED, shows_order
 from anonto.risk.findings import GUESSABLE_SEED, NO_RECORDS, WITHOUT_A_CONCEPT
 from anonto.risk.row_order import FINDING
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.MostlyUnchangedWarning")
 
@@ -281,10 +279,10 @@ def test_of_a_table_without_records_that_is_all_that_is_found() -> None:
 
 
 def test_a_column_with_two_values_shows_the_order_of_many_rows() -> None:
-    sex = pl.Series(["f", "m"] * 50)
-    assert shows_order([sex])
-    assert not shows_order([sex[:4]])
-    assert not shows_order([])
+    sex = np.array([0, 1] * 50, dtype=np.int32)
+    assert shows_order([sex], np.ones(100, int))
+    assert not shows_order([sex[:4]], np.ones(4, int))
+    assert not shows_order([], np.ones(4, int))
 
 
 def test_a_column_without_any_value_that_is_released_as_it_is_is_left_out() -> None:
@@ -329,3 +327,96 @@ def test_a_release_in_a_format_that_loses_types_is_assessed_like_any(
     found = anonto.assess(tmp_path / "in.parquet", tmp_path / f"out.{ending}", plan, private=record)
     expected = anonto.assess(tmp_path / "in.parquet", release.table, plan)
     assert [(one.attack, one.rate) for one in found.risk] == [(one.attack, one.rate) for one in expected.risk]
+
+
+def test_each_column_of_each_table_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the original, of the release and, with the private record, of the release made anew."""
+    from anonto.comparing import in_memory
+    from anonto.table import columns, comparison
+
+    original = pl.DataFrame(
+        {
+            "illness": ["flu", "measles", "burn", "fracture", None, "flu", "x"] * 12,
+            "age": [*range(20, 62)] * 2,
+            "ward": ["a", "b", "c"] * 28,
+            "note": [f"n{place}" for place in range(84)],
+        }
+    )
+    plan = {
+        "columns": {
+            "illness": {"ontology": "illnesses", "unmatched": "drop", "missing": "keep"},
+            "age": {"kind": "numeric"},
+            "ward": {"role": "confidential"},
+            "note": {"role": "other"},
+        },
+        "steps": [{"method": "rank-swap", "columns": ["illness", "age"], "k": 5}],
+    }
+    release = anonto.mask(original, plan, seed=SEED)
+    release.save(tmp_path / "out.parquet")
+    seen: list[int] = []
+
+    def spy(values: Any) -> Any:
+        seen.append(len(values))
+        return columns.encode(values)
+
+    monkeypatch.setattr(in_memory, "encode", spy)
+    monkeypatch.setattr(comparison, "encode", spy)
+    anonto.assess(original, release.table, plan)
+    assert sorted(seen) == [72] * 4 + [84] * 4
+    seen.clear()
+    anonto.assess(original, tmp_path / "out.parquet", plan, private=tmp_path / "out.parquet.private.json")
+    assert sorted(seen) == [72] * 8 + [84] * 4
+
+
+def test_no_attack_and_no_loss_encodes_cells() -> None:
+    """All of them take what the comparison encoded."""
+    import anonto.risk
+    import anonto.utility
+
+    for room in (anonto.risk, anonto.utility):
+        for file in Path(room.__path__[0]).glob("*.py"):
+            assert "import encode" not in file.read_text(), file.name
+
+
+def test_a_file_is_read_once_for_two_releases_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from anonto.comparing import in_memory
+
+    table = pl.DataFrame({"age": [*range(40)], "ward": ["a", "b"] * 20})
+    columns = {"age": {"kind": "numeric"}, "ward": {"role": "other"}}
+    plan = {"columns": columns, "steps": [{"method": "rank-swap", "columns": ["age"], "k": 5}]}
+    table.write_csv(tmp_path / "in.csv")
+    one, other = (anonto.mask(tmp_path / "in.csv", plan, seed=SEED + place).table for place in (0, 1))
+    seen: list[str] = []
+    read = in_memory.read_table
+
+    def spy(path: Any, **how: Any) -> Any:
+        seen.append(Path(path).name)
+        return read(path, **how)
+
+    monkeypatch.setattr(in_memory, "read_table", spy)
+    anonto.assess(tmp_path / "in.csv", one, plan, second=(other, plan))
+    assert seen == ["in.csv"]
+
+
+def test_a_file_is_read_once_where_its_private_record_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from anonto.comparing import in_memory
+    from anonto.engine.memory import source
+
+    table = pl.DataFrame({"age": [*range(40)], "ward": ["a", "b"] * 20})
+    columns = {"age": {"kind": "numeric"}, "ward": {"role": "other"}}
+    plan = {"columns": columns, "steps": [{"method": "rank-swap", "columns": ["age"], "k": 5}]}
+    table.write_csv(tmp_path / "in.csv")
+    anonto.mask(tmp_path / "in.csv", plan, seed=SEED).save(tmp_path / "out.csv")
+    seen: list[str] = []
+    read = source.read_table
+
+    def spy(path: Any, **how: Any) -> Any:
+        seen.append(Path(path).name)
+        return read(path, **how)
+
+    for module in (in_memory, source):
+        monkeypatch.setattr(module, "read_table", spy)
+    anonto.assess(tmp_path / "in.csv", tmp_path / "out.csv", plan, private=tmp_path / "out.csv.private.json")
+    assert sorted(seen) == ["in.csv", "out.csv"]

@@ -24,7 +24,7 @@ from anonto.errors import (
 )
 from anonto.plan import Plan
 from anonto.risk.permutation_distance import permutation_distances
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.door import Door
 from anonto.table.prepare import opener
 from anonto.verification.following import followed
@@ -282,7 +282,8 @@ def test_the_distance_in_rank_is_that_of_the_attack_also_where_cells_are_missing
     plan = Plan.from_dict(plan_with({"method": "random-swap"}))
     cells = [[pl.Series([own[place]], dtype=pl.String), frame_of(rows)[name]] for place, name in enumerate(NAMES)]
     columns = [
-        compared_column(name, *both, plan.description(name), opener()) for name, both in zip(NAMES, cells, strict=True)
+        compared_column(name, BothCells.of(*both), plan.description(name), opener())
+        for name, both in zip(NAMES, cells, strict=True)
     ]
     expected = float(permutation_distances(columns)[0])
     assert found == (pytest.approx(expected) if np.isfinite(expected) else None)

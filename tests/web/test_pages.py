@@ -122,6 +122,61 @@ def test_a_refused_file_leaves_the_open_table_on_the_page(
     assert steward.page.get_by_role("button", name="Forget everything").is_visible()
 
 
+NO_HEADER = "\n".join(f"{20 + n % 60},{'female' if n % 3 else 'male'},E11.{n % 10}" for n in range(150)) + "\n"
+QUESTION = "The first row looks like data, not like column names"
+
+
+def test_a_first_row_that_looks_like_data_is_asked_about_and_can_be_confirmed(
+    served: Served, visit: Visit, tmp_path: Path
+) -> None:
+    dropped = tmp_path / "odd-names.csv"
+    dropped.write_text(NO_HEADER, encoding="utf-8")
+    steward = visit(served)
+    page = steward.page
+    steward.drop(dropped)
+    page.get_by_role("alert").get_by_role("heading", name=QUESTION).wait_for()
+    assert page.get_by_text("no table yet").is_visible()
+    steward.press("It holds the column names: go on")
+    steward.see("The first 8 records")
+    assert page.get_by_text("odd-names.csv · 149 records").is_visible()
+    steward.drop(dropped.rename(tmp_path / "copy.csv"))
+    page.get_by_role("button", name="Undo: Open copy.csv again").wait_for()  # the same content is not asked about twice
+    page.get_by_text("It was read wrongly?").click()
+    page.get_by_label("Encoding").fill("latin-1")
+    steward.press("Read it again")
+    page.get_by_role("button", name="Undo: Read the file otherwise").wait_for()
+    steward.go("Columns")
+    steward.see("E11.0")
+
+
+def test_a_file_whose_first_row_is_data_is_wiped_when_the_user_says_so(
+    served: Served, visit: Visit, tmp_path: Path
+) -> None:
+    dropped = tmp_path / "no-names.csv"
+    dropped.write_text(NO_HEADER.replace("E11", "E12"), encoding="utf-8")
+    uploads = set(served.temporary.rglob("uploads/*"))
+    steward = visit(served)
+    steward.drop(dropped)
+    steward.see(QUESTION)
+    assert len(set(served.temporary.rglob("uploads/*")) - uploads) == 1
+    steward.press("It is data: do not open the file")
+    steward.page.get_by_text(QUESTION).wait_for(state="detached")
+    assert set(served.temporary.rglob("uploads/*")) == uploads
+    assert steward.page.get_by_text("no table yet").is_visible()
+
+
+def test_a_file_of_the_folder_whose_names_look_like_data_is_opened_after_a_question(
+    served: Served, visit: Visit
+) -> None:
+    (served.folder / "picked-odd.csv").write_text(NO_HEADER, encoding="utf-8")
+    steward = visit(served)
+    steward.page.get_by_label("File (").select_option("picked-odd.csv")
+    steward.press("Open this file")
+    steward.see(QUESTION)
+    steward.press("It holds the column names: go on")
+    steward.see("The first 8 records")
+
+
 def test_a_wrong_ontology_is_refused_in_a_sentence(served: Served, table: Path, visit: Visit, tmp_path: Path) -> None:
     del table
     wrong = tmp_path / "circle.csv"

@@ -19,6 +19,8 @@ from anonto.errors import (
     TooFewForGroupsError,
     UnmatchedValuesError,
 )
+from anonto.methods.registry import METHODS
+from anonto.methods.schema import described
 from anonto.web import running, words
 from anonto.web.files import beside, name_beside
 from anonto.web.jobs import Job
@@ -83,9 +85,12 @@ def test_work_on_the_draft_that_is_open_says_how_it_ended_and_of_which_plan() ->
 # ------------------------------------------------------------------------------------------------ parameters
 
 
-WHOLE = {"name": "k", "kind": "number", "is_whole": True, "choices": []}
-ANY = {"name": "t", "kind": "number", "is_whole": False, "choices": []}
-WEIGHTS = {"name": "weights", "kind": "text", "is_whole": False, "choices": []}
+KNOWN = {
+    one["name"]: one
+    for method in ("microaggregate", "rank-swap-joint")
+    for one in described(METHODS[method])["parameters"]
+}
+WHOLE, ANY, WEIGHTS = KNOWN["k"], KNOWN["t"], KNOWN["weights"]
 
 
 @pytest.mark.parametrize("typed", ["2.5", "2,5", "ten", "inf", "1e999", "something else"])

@@ -74,7 +74,7 @@ def assess(
     report.html`
     """
     from anonto.assessment import assess as assess_release
-    from anonto.engine.memory import memory_of
+    from anonto.engine.room import memory_of
     from anonto.report.editions import edition_of
     from anonto.table.beside import require_free
 

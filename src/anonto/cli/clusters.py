@@ -69,8 +69,8 @@ def opened_tables(engine: Engine, master: str | None, *tables: Path) -> Iterator
     if engine == Engine.LOCAL:
         yield list(tables)
         return
-    from anonto.engine.spark import opened_session
-    from anonto.engine.spark_files import read_parquet
+    from anonto.engine.spark.session import opened_session
+    from anonto.engine.spark.storage import read_parquet
     from anonto.errors import MissingFileError
 
     for table in tables:
@@ -80,39 +80,45 @@ def opened_tables(engine: Engine, master: str | None, *tables: Path) -> Iterator
         yield [read_parquet(session, address(table)) for table in tables]
 
 
-def profile_on_cluster(table: Path, plan: Plan, master: str | None) -> dict[str, Any]:
+def profile_files(table: Path, plan: Plan, master: str | None) -> dict[str, Any]:
     """Describe Parquet files on a cluster."""
-    from anonto.clusters import profile_frame
+    from anonto.engine.spark.profile import profile_on_cluster
+    from anonto.engine.spark.source import taken
 
     with opened_tables(Engine.SPARK, master, table) as (frame,):
-        return profile_frame(frame, plan)
+        return profile_on_cluster(taken(frame, None).table, plan)
 
 
 def mask_on_cluster(
     table: Path,
-    plan: Plan,
+    plan: Path,
     output: Path,
     *,
     master: str | None,
     seed: int | None,
+    memory: str | None,
     keep_order: bool,
     private: Path | None,
     report: Path | None,
     force: bool,
-    memory: str | None = None,
 ) -> dict[str, Any]:
     """Mask Parquet files on a cluster; the evidence."""
-    from anonto.engine.memory import memory_of
+    from anonto.engine.room import memory_of
     from anonto.errors import OnlyParquetError, PrivatePlaceError
+    from anonto.plan import plan_of
+    from anonto.private_record import PrivateRecord
     from anonto.run import mask
+    from anonto.table.beside import require_free
 
+    chosen, outputs = plan_of(plan), [output, private or PrivateRecord.beside(output), *([report] if report else [])]
+    require_free([table, plan, *chosen.ontology_files], outputs, force=force)
     if not output.name.endswith(".parquet"):
         raise OnlyParquetError(address(output))
     if private is None and not is_here(output):
         raise PrivatePlaceError(address(output))
     limit = None if memory is None else memory_of(memory)
     with working("Masking the table on the cluster"), opened_tables(Engine.SPARK, master, table) as (frame,):
-        release = mask(frame, plan, seed=seed, memory=limit)
+        release = mask(frame, chosen, seed=seed, memory=limit)
         return release.save(
             address(output),
             keep_order=keep_order,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anonto.cli.show import show_facts, working
+from anonto.private_record import PrivateRecord
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from anonto.taxonomy.taxonomy import Taxonomy
 
 TABLE, PROCEDURES, PLAN, MASKED, REPORT = "discharges.csv", "procedures.csv", "plan.toml", "masked.csv", "report.html"
-PRIVATE = f"{MASKED}.private.json"
+PRIVATE = PrivateRecord.beside(MASKED).name
 
 COMMENTS = {
     "": "Made by `anonto demo`. Apply it again, and attack what comes out, with:\n"

@@ -19,7 +19,9 @@ from anonto.cli.demo import demo
 from anonto.cli.init import init
 from anonto.cli.mask import mask
 from anonto.cli.match import match
+from anonto.cli.methods import methods
 from anonto.cli.ontology import ontologies, ontology
+from anonto.cli.plan import plan
 from anonto.cli.profile import profile
 from anonto.cli.reproduce import reproduce
 from anonto.cli.serve import serve
@@ -52,6 +54,8 @@ app.command()(ontology)
 app.command()(ontologies)
 app.command()(match)
 app.command()(profile)
+app.command()(methods)
+app.add_typer(plan, name="plan")
 app.command()(mask)
 app.command()(assess)
 app.command()(sweep)

@@ -10,6 +10,7 @@ import typer
 from anonto.cli.clusters import Engine, EngineOption, MasterOption, mask_on_cluster, require_engine
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_facts, show_json, working
+from anonto.private_record import PrivateRecord
 
 
 def mask(
@@ -53,51 +54,22 @@ def mask(
 
     Example: `anonto mask discharges.csv --plan plan.toml --output masked.csv --report report.html`
     """
-    from anonto.table.beside import require_free
-
-    record = private or Path(f"{output}.private.json")
-    outputs = [output, record, *([report] if report else [])]
     require_engine(engine, master)
-    require_free([table, plan], outputs, force=force)
-    from anonto.plan import plan_of
-
-    chosen = plan_of(plan)
-    require_free(chosen.ontology_files, outputs)
+    record = private or PrivateRecord.beside(output)
+    how: dict[str, Any] = {
+        "seed": seed,
+        "memory": memory,
+        "keep_order": keep_order,
+        "report": report,
+        "force": force,
+    }
     if engine == Engine.SPARK:
-        evidence = mask_on_cluster(
-            table,
-            chosen,
-            output,
-            master=master,
-            seed=seed,
-            keep_order=keep_order,
-            private=private,
-            report=report,
-            force=force,
-            memory=memory,
-        )
-    elif memory is None and table.is_file():
-        from anonto.run import mask as mask_table
-
-        with working("Masking the table"):
-            release = mask_table(table, chosen, seed=seed)
-        with working("Writing the masked table"):
-            evidence = release.save(output, keep_order=keep_order, private=record, report=report, force=force)
+        evidence = mask_on_cluster(table, plan, output, master=master, private=private, **how)
     else:
         from anonto.run import mask_file
 
         with working("Masking the table"):
-            evidence = mask_file(
-                table,
-                chosen,
-                output,
-                seed=seed,
-                memory=memory,
-                keep_order=keep_order,
-                private=record,
-                report=report,
-                force=force,
-            )
+            evidence = mask_file(table, plan, output, private=record, **how).evidence
     if as_json:
         show_json(evidence)
     else:

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 import typer
 
 from anonto.cli.show import show_facts, show_json, show_table
-from anonto.ontology.formats import FORMATS
+from anonto.ontology.readers import OWN
 
 FormatOption = Annotated[
     str | None,
     typer.Option(
         "--format",
-        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}; by default told from the content.",
+        help=f"{' or '.join(', '.join(OWN).rsplit(', ', 1))}; by default told from the content.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print data for machines.")]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from anonto.cli.clusters import Engine, EngineOption, MasterOption, profile_on_cluster, require_engine
+from anonto.cli.clusters import Engine, EngineOption, MasterOption, profile_files, require_engine
 from anonto.cli.init import FolderOption, OntologyOption
 from anonto.cli.ontology import JsonOption
 from anonto.cli.show import show_json, show_table, working
@@ -49,7 +49,7 @@ def profile(
         else:
             chosen = propose(table, ontologies=ontology or (), folders=folder or ()).plan
         if engine == Engine.SPARK:
-            found = profile_on_cluster(table, chosen, master)
+            found = profile_files(table, chosen, master)
         else:
             found = profile_of(read_table(table, **chosen.reading), chosen)
     if as_json:

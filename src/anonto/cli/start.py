@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import sys
 
-from anonto.stopping import ignore, leave, listen
-
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    import _signal  # type: ignore[import-not-found]  # what signal wraps, and there without being loaded
+
+    waiting = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP) if hasattr(_signal, "pthread_sigmask") else ()
+    if waiting:  # until somebody listens
+        _signal.pthread_sigmask(_signal.SIG_BLOCK, waiting)
+    from anonto.stopping import ignore, leave, listen
+
     listen()
     try:
+        if waiting:
+            _signal.pthread_sigmask(_signal.SIG_UNBLOCK, waiting)
         from anonto.cli.main import run
 
         code = run(sys.argv[1:])

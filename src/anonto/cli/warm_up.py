@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 RECORDS = 240
 HIERARCHY = "hierarchy.csv"
-DEMO_METHOD = "group-swap"
-"""What the demonstration and a proposed plan use: compiled first."""
 
 
 def warm_up(
@@ -54,6 +52,7 @@ def warm_up(
 
 def _plans(folder: Path, *, demo_only: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """For every method a plan with the first values that a sweep would try."""
+    from anonto.methods.registry import FIRST_CHOICE
     from anonto.sweeping.grid import default_grid
 
     lines = ["child,parent", *(f"v{i},g{i % 4}" for i in range(12)), *(f"g{i},root" for i in range(4))]
@@ -66,8 +65,8 @@ def _plans(folder: Path, *, demo_only: bool) -> Iterator[tuple[str, dict[str, An
         "number": {"kind": "numeric", "role": "quasi-identifier"},
         "secret": {"kind": "numeric", "role": "confidential"},
     }
-    grid = default_grid(RECORDS)
-    for method in (DEMO_METHOD, *(name for name in grid if name != DEMO_METHOD and not demo_only)):
+    grid, first = default_grid(RECORDS), FIRST_CHOICE["method"]
+    for method in (first, *(name for name in grid if name != first and not demo_only)):
         parameters = {name: values[0] for name, values in grid[method].items()}
         yield method, {"columns": columns, "steps": [{"method": method, **parameters}]}
 

@@ -25,7 +25,7 @@ def widths(
     *,
     plan: Annotated[
         Path,
-        typer.Option("--plan", "-p", help="Its equi-width-swap and invariant-swap steps, or its numeric columns."),
+        typer.Option("--plan", "-p", help="Its steps with bins of a width, or its numeric columns."),
     ],
     degree: Annotated[
         int | None, typer.Option("--degree", help="Also find the width that makes about this many bins.")
@@ -78,7 +78,7 @@ def _wanted(plan: Plan) -> Iterator[tuple[int | None, tuple[str, ...], dict[str,
     with_width = [
         (number, step.columns, given)
         for number, step in enumerate(plan.steps, start=1)
-        if step.method.name in {"equi-width-swap", "invariant-swap"}
+        if step.method.has_widths
         if (given := _width_of(step.method))
     ]
     if with_width:
@@ -103,21 +103,16 @@ def _records(table: Table, plan: Plan, names: tuple[str, ...]) -> Records:
     """The distinct records of some columns, without those that a policy drops."""
     import numpy as np
 
-    from anonto.table.prepare import encode_described, opener, prepare, records_to_drop
+    from anonto.table.prepare import encode_described, opener, prepare, rows_that_stay
     from anonto.table.records import distinct_records
 
     open_once = opener(plan.folder)
     others = [name for name, one in plan.columns.items() if one.missing != "keep" or one.unmatched == "drop"]
     looked_at = dict.fromkeys([*names, *(name for name in others if plan.description(name).role != "identifier")])
-    columns, drops = {}, []
-    for name in looked_at:
-        description = plan.description(name)
-        columns[name] = encode_described(name, table.column(name), description)
-        dropped = records_to_drop(columns[name], description, open_once)
-        drops += [] if dropped is None else [dropped]
+    columns = {name: encode_described(name, table.column(name), plan.description(name)) for name in looked_at}
+    stays = rows_that_stay(columns, plan.description, open_once)
     rows = np.arange(len(columns[names[0]]))
-    if drops:
-        stays = ~np.logical_or.reduce(drops)
+    if stays is not None:
         columns, rows = {name: columns[name].kept(stays) for name in names}, np.flatnonzero(stays)
     prepared = [prepare(name, columns[name], plan.description(name), open_once, rows) for name in names]
     return distinct_records(names, [one.attribute for one in prepared], [one.column.codes for one in prepared])[0]

@@ -1,4 +1,8 @@
-"""Compiled loops of swapping inside bins: grids, rows by bin, exchanges, and flows of rows."""
+"""Compiled loops of swapping inside bins: grids, rows by bin, exchanges, and flows of rows.
+
+The steps named below are those of the plain versions, `anonto.methods.plain.equi_width_swap` and
+`anonto.methods.plain.pair_swap`.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,7 @@ def grid(numbers: Floats, low: float, width: float, last: Whole) -> Longs:
 
     A number that a rounding error of 10⁻¹² keeps below a line of the grid counts as on it.
     """
+    # Step 1: the place of each number on the grid.
     places = np.empty(numbers.size, np.int64)
     for i in range(numbers.size):
         steps = (numbers[i] - low) / width
@@ -53,6 +58,7 @@ def combined(codes: Ints, places: Ints, begins: Longs, n_places: Longs) -> Longs
         begins: Where each column begins there.
         n_places: How many places each column has, the one for no value included.
     """
+    # Step 2: rows with the same places in all columns are a bin.
     keys = np.empty(codes.shape[0], np.int64)
     for i in range(codes.shape[0]):
         key = np.int64(0)
@@ -193,6 +199,7 @@ def exchange_in_cells(
     at: Whole = -1
     for one in range(first, last):
         start, end = offsets[one], offsets[one + 1] - offsets[one]
+        # Step 3: random pairs of the cell exchange their records.
         order = room[:end]
         at = _shuffle_by_words(order, words, at)
         if end % 2 == 1:

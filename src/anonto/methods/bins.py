@@ -15,7 +15,6 @@ import numpy as np
 from anonto.errors import SmallStrataError
 from anonto.methods import bin_kernels, kernels
 from anonto.methods.flows import Flows, counted_in_a_table, flows_of_counts, flows_of_rows
-from anonto.methods.parameters import require_choice
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import RecordFlows
 
@@ -29,18 +28,12 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
 
-ODD = ("stay", "cycle3")
 Odd = Literal["stay", "cycle3"]
 """What becomes of the row that is left in a bin of an odd size: it stays, or the last three rows pass theirs on."""
 
 
 ROWS_AT_ONCE = 1 << 20
 """Rows whose exchanges are listed before they are counted; a bin is never cut."""
-
-
-def require_odd(odd: object) -> None:
-    """What odd bins do must be known."""
-    require_choice("odd", odd, ODD)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,8 @@ from anonto.arithmetic import dot
 from anonto.errors import NotCloseError, NotCloseInBlocksError, OneBinWarning
 from anonto.methods.flows import Flows
 from anonto.methods.kernels import guides
-from anonto.methods.parameters import LEAST_PER_K
+from anonto.methods.method import RecordMethod
+from anonto.methods.parameters import LEAST_PER_K, check_parameters, require_block_rows
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import RecordFlows
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
@@ -35,14 +36,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.method import Require
     from anonto.table.attributes import Attribute
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
     Fit = Callable[[Records, np.random.Generator], RecordFlows]
-    Require = Callable[[int, str, int], None]
-    """Told of the rows that are fitted at once, what they are, and how many flows are held beside; may refuse."""
 
 SAMPLE_ROWS = 100_000
 """So many rows are fitted once more to see what blocks cost; two blocks in any case."""
@@ -50,33 +50,35 @@ MIDDLE = 0.25
 """A cut between branches leaves at least this share of the rows on each side."""
 
 
-class _InBlocks(Protocol):
-    """A method that can be fitted in blocks."""
+class BlockMethod(RecordMethod):
+    """A method for whole records that puts ``k`` rows together and can be fitted in blocks of ``block_rows``."""
 
-    @property
-    def k(self) -> int:
-        """Rows that it puts together."""
-        ...
+    __slots__ = ()
+    has_tables: ClassVar[bool] = True
+    k: int
+    """Rows that it puts together."""
 
-    @property
-    def block_rows(self) -> int | None:
-        """Rows of a block, at most; more only where equal records or the least size need them. None for no blocks."""
-        ...
+    def __post_init__(self) -> None:
+        check_parameters(self, self.one_of, but=("block_rows",))
+        require_block_rows(self.block_rows, self.k)
 
-    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
-        """What a `RecordMethod` does."""
-        ...
+    def could_be_cut(self, n_records: int) -> bool:
+        """Whether there are enough records for two blocks, and the parameters do not say whether there are."""
+        return self.block_rows is None and n_records >= 2 * LEAST_PER_K * self.k
+
+    def require_strata(self, records: Records) -> None:
+        """Refuse patterns of missing cells that `fit` refuses, before the records are cut into blocks."""
+
+    def fit_in_parts(self, records: Records, rng: np.random.Generator, most_rows: int, require: Require) -> RecordFlows:
+        """Fit block by block: as the parameters say, or blocks of which two fit."""
+        least = LEAST_PER_K * self.k
+        method = self if self.block_rows is not None else _with_blocks(self, max(most_rows // 2, least))
+        if is_cut(method, records):
+            return fit_in_blocks(method, records, rng, require)
+        return super().fit_in_parts(records, rng, most_rows, require)
 
 
-class _ReachingInBlocks(_InBlocks, Protocol):
-    """One that tells what it could have done."""
-
-    def reach(self, records: Records) -> Partition:
-        """Which records it could have exchanged with each other."""
-        ...
-
-
-def is_cut(method: _InBlocks, records: Records) -> bool:
+def is_cut(method: BlockMethod, records: Records) -> bool:
     """Whether a method goes through the records block by block."""
     return method.block_rows is not None and records.n_rows > method.block_rows
 
@@ -86,7 +88,7 @@ def no_limit(n_rows: int, what: str, n_flows: int) -> None:
 
 
 def fit_in_blocks(
-    method: _InBlocks, records: Records, rng: np.random.Generator, require: Require = no_limit
+    method: BlockMethod, records: Records, rng: np.random.Generator, require: Require = no_limit
 ) -> RecordFlows:
     """Fit a method to each block of the records, and put the flows together.
 
@@ -98,8 +100,8 @@ def fit_in_blocks(
         rng: From which each block gets a generator of its own.
         require: Is told of the largest block before any is fitted, and of the flows after each.
     """
-    getattr(method, "require_strata", lambda _: None)(records)
-    blocks, whole = _blocks_of(method, records), _of_one_block(method)
+    method.require_strata(records)
+    blocks, whole = _blocks_of(method, records), _with_blocks(method, None)
     sizes = [int(records.counts[members].sum()) for members in blocks.members]
     largest = max([*sizes, _least_of_neighbours(sizes, blocks)], default=0)
     require(largest, f"a block of {largest:,} records", 0)
@@ -126,17 +128,17 @@ def fit_in_blocks(
     return joined(records, blocks.members, fitted, facts)
 
 
-def _blocks_of(method: _InBlocks, records: Records) -> Blocks:
+def _blocks_of(method: BlockMethod, records: Records) -> Blocks:
     """The blocks, cut along the columns that are masked."""
-    n_columns = len(records.names) - len(getattr(method, "also_needs", ()))
+    n_columns = len(records.names) - len(method.also_needs)
     return cut_into_blocks(records, n_columns, method.block_rows or records.n_rows, LEAST_PER_K * method.k)
 
 
-def _of_one_block(method: Any) -> Any:
-    return replace(method, block_rows=None)
+def _with_blocks(method: Any, block_rows: int | None) -> Any:
+    return replace(method, block_rows=block_rows)
 
 
-def _fitted_block(method: _InBlocks, records: Records, rng: np.random.Generator, n_blocks: int) -> RecordFlows:
+def _fitted_block(method: BlockMethod, records: Records, rng: np.random.Generator, n_blocks: int) -> RecordFlows:
     try:
         return method.fit(records, rng)
     except NotCloseError as error:
@@ -145,9 +147,9 @@ def _fitted_block(method: _InBlocks, records: Records, rng: np.random.Generator,
         raise NotCloseInBlocksError(error.column, records.n_rows, error.distance, error.t) from None
 
 
-def reach_in_blocks(method: _ReachingInBlocks, records: Records) -> Partition:
+def reach_in_blocks(method: BlockMethod, records: Records) -> Partition:
     """What a method could have done to records that it goes through block by block."""
-    whole = _of_one_block(method)
+    whole = _with_blocks(method, None)
     members, sizes, stays = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], [np.empty(0, np.bool_)]
     apart = False
     for block in _blocks_of(method, records).members:

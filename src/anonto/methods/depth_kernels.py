@@ -3,6 +3,8 @@
 Distances are squared and rounded to 12 decimals, so that ties are exact; they are compared as whole numbers of 10⁻¹²,
 called keys. A bound of a distance is computed by the same operations as the distance itself, each of which is monotone
 in floating point too, so no rounding can make a bound fail.
+
+The steps named below are those of the plain version, `anonto.methods.plain.equi_depth_swap`.
 """
 
 from __future__ import annotations
@@ -64,12 +66,15 @@ def equi_depth(space: Space, counts: Longs, k: int) -> tuple[Ints, Longs]:
     bounds = _no_bounds(tree)
     filled, n_bins = np.int64(0), 0
     while n_rows - filled >= 2 * k:
+        # Step 1: the two records that are farthest apart.
         one, other = _farthest_pair(space, tree, live, bounds)
+        # Step 2: one of them with the k − 1 rows nearest to it is a bin.
         _take(space, tree, live, one, 1, members, filled)
         rows_of_other = live[other]
         _take_nearest(space, tree, live, one, k - 1, members, filled + 1)
         if live[other] < rows_of_other:  # All others were as far from the one, and the other went into its bin.
             other = np.int64(tree[7][0])
+        # Step 3: so is the other, with the nearest of the rest.
         _take(space, tree, live, other, 1, members, filled + k)
         _take_nearest(space, tree, live, other, k - 1, members, filled + k + 1)
         offsets[n_bins + 1], offsets[n_bins + 2] = filled + k, filled + 2 * k

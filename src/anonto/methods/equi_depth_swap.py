@@ -22,27 +22,30 @@ stays visible.
 
 Reference: Li, Shen, Multivariate equi-width data swapping, PAKDD 2010, Algorithm 1. Departures: the leftover bin, which
 the paper forgets; standardised columns; columns that are not numbers.
+
+Step by step: `anonto.methods.plain.equi_depth_swap`.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonto.arithmetic import dot, matrix_product
-from anonto.errors import OneBinWarning, ParameterError, SmallBinsWarning
+from anonto.errors import OneBinWarning, SmallBinsWarning
 from anonto.methods import depth_kernels
-from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, joined, require_odd, strata
-from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
+from anonto.methods.bins import Bins, Odd, exchanged_in_pairs, joined, strata
+from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
-from anonto.methods.parameters import require_block_rows, require_k
+from anonto.methods.parameters import BIN_SIZES, BLOCK_ROWS, ODD, K, flag, sizes_within
+from anonto.methods.words import Words
 from anonto.table.attributes import NumericAttribute, TextAttribute
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -56,28 +59,43 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EquiDepthSwap:
+class EquiDepthSwap(BlockMethod):
     """``k``: records of a bin; ``odd``: what the last of an odd number does; ``standardise``: divide by variances.
 
     ``block_rows``: where there are more rows, bins form inside blocks of about so many.
     """
 
     name: ClassVar[str] = "equi-depth-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
-    lists_rows: ClassVar[bool] = True
-    k: int
-    odd: Odd = "stay"
-    standardise: bool = True
-    block_rows: int | None = None
+    words: ClassVar[Words] = Words(
+        title="Swap in bins of equal size",
+        summary="exchanges records in bins of `k` similar ones, all columns of the step together",
+        does=(
+            "Puts the records into small bins of about k that are alike, and exchanges whole sets of values in pairs."
+        ),
+        columns="any kinds, together",
+        keeps=(
+            "Keeps how often every combination of values occurs. Whoever knows some of a person’s cells may find "
+            "the row and read the rest."
+        ),
+        report=(
+            "The records were put into small bins of about {k} records that are alike, and in each bin pairs of "
+            "records, picked by chance, exchanged their values in these columns, all together. Every value, and "
+            "every combination of values in these columns, occurs exactly as often as before; which record has it"
+            " has changed."
+        ),
+    )
+    whole_records_if: ClassVar[Mapping[str, Any] | None] = {}
+    k: int = field(metadata=K)
+    odd: Odd = field(default="stay", metadata=ODD)
+    standardise: bool = field(
+        default=True, metadata=flag("standardise", "Let every column count the same, whatever its units.")
+    )
+    block_rows: int | None = field(default=None, metadata=BLOCK_ROWS)
 
-    def __post_init__(self) -> None:
-        require_k(self.k)
-        require_block_rows(self.block_rows, self.k)
-        require_odd(self.odd)
-        if not isinstance(self.standardise, bool):
-            raise ParameterError("standardise", "true or false", self.standardise)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        return {"k": sizes_within(BIN_SIZES, n_records)}
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and exchange inside them."""
@@ -95,6 +113,11 @@ class EquiDepthSwap:
         if is_cut(self, records):
             return reach_in_blocks(self, records)
         return equi_depth_bins(records, self.k, standardise=self.standardise).reach(self.odd)
+
+    @property
+    def lists_rows(self) -> bool:
+        """Whether its groups are lists of all rows, equal ones too."""
+        return True
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

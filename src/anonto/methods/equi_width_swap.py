@@ -15,22 +15,27 @@ Bins of one record never move: the evidence counts them. Nothing is proved of th
 somebody who knows the width can tell. The cost is linear in the records.
 
 Reference: Li, Shen, Multivariate equi-width data swapping, PAKDD 2010, Algorithm 2.
+
+Step by step: `anonto.methods.plain.equi_width_swap`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
-from anonto.methods.bins import Bins, Odd, require_odd, strata
+from anonto.methods.bins import Bins, Odd, strata
 from anonto.methods.cells import Grid, drawn_key, exchanged_in_cells
 from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
-from anonto.methods.parameters import require_one_given
+from anonto.methods.memory import BYTES_PER_MOVE, BYTES_PER_RECORD
+from anonto.methods.method import RecordMethod
+from anonto.methods.parameters import ODD, WIDTH, whole
+from anonto.methods.words import Words
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.table.records import Records, distinct_rows
 from anonto.taxonomy.closure import closure
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.methods.dealt_flows import DealtRecordFlows
+    from anonto.methods.memory import Budget
     from anonto.methods.reach import Partition
     from anonto.methods.record_flows import RecordFlows
     from anonto.rng import Key
@@ -52,39 +58,66 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-WIDTH = "a number above 0, or one for each column"
-BINS = "a whole number, 1 or more, or one for each column"
+BINS = whole("number of bins", "Into how many bins each column is cut.", lists=True, start=10, offered=(1, 1000, 1))
 MOST_PLACES = 1 << 52
 """A grid with as many places tells all numbers apart: each is then a bin of its own."""
+BYTES_PER_ROW = 30
+"""What a row takes while rows are exchanged, without the distinct records."""
 DENSE_BINS = 1 << 16
 """Up to this many possible bins, or two per record, are counted in a table of all; of more only those that occur."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EquiWidthSwap:
+class EquiWidthSwap(RecordMethod):
     """``width`` or ``bins``: one for all columns or one each; ``odd``: what the last of an odd number does."""
 
     name: ClassVar[str] = "equi-width-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
-    width: float | tuple[float, ...] | None = None
-    bins: int | tuple[int, ...] | None = None
-    odd: Odd = "stay"
+    words: ClassVar[Words] = Words(
+        title="Swap in bins of equal width",
+        summary="exchanges records in bins of a `width`, all columns of the step together",
+        does="Cuts the columns into bins of equal width and exchanges whole sets of values inside each bin.",
+        columns="any kinds, together",
+        keeps=(
+            "Keeps every combination of values; no number moves by more than the width. Whoever knows some of a "
+            "person’s cells may find the row and read the rest."
+        ),
+        report=(
+            "The columns were cut into bins of equal width, and records in the same bin of every column exchanged"
+            " their values in these columns, all together, in pairs picked by chance. Every value, and every "
+            "combination of values in these columns, occurs exactly as often as before, and no number moved by "
+            "more than the width. A record that was alone in its bin stayed as it was."
+        ),
+    )
+    exchanged_in_cells: ClassVar[bool] = True
+    whole_records_if: ClassVar[Mapping[str, Any] | None] = {}
+    has_widths: ClassVar[bool] = True
+    one_of: ClassVar[tuple[str, ...]] = ("width", "bins")
+    width: float | tuple[float, ...] | None = field(default=None, metadata=WIDTH)
+    bins: int | tuple[int, ...] | None = field(default=None, metadata=BINS)
+    odd: Odd = field(default="stay", metadata=ODD)
 
-    def __post_init__(self) -> None:
-        require_one_given(width=self.width, bins=self.bins)
-        if self.width is not None:
-            object.__setattr__(self, "width", checked_width(self.width))
-        if self.bins is not None:
-            object.__setattr__(self, "bins", checked_bins(self.bins))
-        require_odd(self.odd)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """See `BaseMethod`."""
+        return {"bins": [4, 10, 30]}
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and exchange inside them."""
         grid, key = self.grid(records), drawn_key(rng)
         strata(records, 2)
         return self.exchanged(records, grid, key)
+
+    def fit_within(self, records: Records, rng: np.random.Generator, budget: Budget) -> RecordFlows:
+        """Fit all rows at once, or refuse them."""
+        n_rows = records.n_rows
+        n_moves = sum(min(n_rows, attribute.counts.size**2) for attribute in records.attributes)
+        needed = BYTES_PER_ROW * n_rows + BYTES_PER_RECORD * records.counts.size + BYTES_PER_MOVE * n_moves
+        budget.require(needed, f"{n_rows:,} records")
+        return self.fit(records, rng)
+
+    def bytes_per_row(self, n_columns: int) -> int:
+        """Of a row that is a record of its own."""
+        return BYTES_PER_ROW + BYTES_PER_MOVE * n_columns + BYTES_PER_RECORD
 
     def grid(self, records: Records) -> Grid:
         """Where the values of the columns are, which the columns alone tell."""
@@ -136,36 +169,6 @@ def exchanged_rows(
     done = method.exchanged(records, grid, key)
     taken = done.dealt.apply(record_of, np.zeros(codes.shape[0], dtype=np.int64))
     return ExchangedRows([own[taken] for own in codes.T], done.untouched, done.facts)
-
-
-def checked_width(width: object, name: str = "width") -> float | tuple[float, ...]:
-    """A width, or a tuple of them, above 0 and finite."""
-    if not isinstance(width, list | tuple):
-        return _checked_number(width, name)
-    if not width:
-        raise ParameterError(name, WIDTH, [])
-    return tuple(_checked_number(one, name) for one in width)
-
-
-def _checked_number(width: object, name: str) -> float:
-    if isinstance(width, bool) or not isinstance(width, int | float) or not 0 < width < math.inf:
-        raise ParameterError(name, WIDTH, width)
-    return width
-
-
-def checked_bins(bins: object) -> int | tuple[int, ...]:
-    """A number of bins, or a tuple of them, 1 or more."""
-    if not isinstance(bins, list | tuple):
-        return _checked_whole(bins)
-    if not bins:
-        raise ParameterError("bins", BINS, [])
-    return tuple(_checked_whole(one) for one in bins)
-
-
-def _checked_whole(bins: object) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-        raise ParameterError("bins", BINS, bins)
-    return bins
 
 
 # ------------------------------------------------------------------------------------------------ bins

@@ -8,16 +8,18 @@ Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), sect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
-from anonto.methods.parameters import require_k, within_table
+from anonto.methods.method import ColumnMethod
+from anonto.methods.parameters import PERCENTS, K, within_table
 from anonto.methods.reach import InWindows
+from anonto.methods.words import Words
 
 if TYPE_CHECKING:
     from anonto.methods.reach import ValueReach
@@ -25,15 +27,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrequencySwap:
+class FrequencySwap(ColumnMethod):
     """``k``: how many records further on in the order a partner may stand."""
 
     name: ClassVar[str] = "frequency-swap"
-    together: ClassVar[Literal[False]] = False
-    k: int
+    words: ClassVar[Words] = Words(
+        title="Swap rare with rare",
+        summary="exchanges common values with common ones, rare with rare, within `k` records",
+        does=(
+            "Orders the records by how common their value is, whatever it means, and swaps each with one of the next k."
+        ),
+        columns="any kind, each alone",
+        keeps="Keeps how often every value occurs.",
+        report=(
+            "The records were put in order of how common their value is, and each exchanged its value with one of"
+            " the next {k} records in that order. Every value occurs exactly as often as before; common values "
+            "went to records with common values, rare to rare. What the values mean was not considered."
+        ),
+    )
+    is_baseline: ClassVar[bool] = True
+    k: int = field(metadata=K)
 
-    def __post_init__(self) -> None:
-        require_k(self.k)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        return {"k": sorted({max(1, round(percent * n_records / 100)) for percent in PERCENTS})}
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
         """Order the values by frequency and exchange in windows."""
@@ -47,6 +65,10 @@ class FrequencySwap:
     def reach(self, column: Attribute) -> ValueReach:
         """Values that may stand within k records of each other."""
         return InWindows.of(column.counts[None, :].astype(np.float64), column.counts, self.k)
+
+    def bytes_per_row(self, n_columns: int) -> int:  # noqa: ARG002
+        """Of the order of all records."""
+        return 10
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

@@ -13,21 +13,23 @@ Reference: Soria-Comas, Domingo-Ferrer, FUZZ-IEEE (2012). Departure: the groups 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from anonto.errors import ParameterError
-from anonto.methods.blocks import fit_in_blocks, is_cut, reach_in_blocks
+from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut, reach_in_blocks
 from anonto.methods.grouping import joint_space, mdav, refined
 from anonto.methods.grouping.permute_kernels import permute_inside
 from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promised
-from anonto.methods.parameters import require_block_rows, require_choice, require_k
+from anonto.methods.parameters import BLOCK_ROWS, GROUP_SIZES, REFINE, K, choice, public, sizes_within
 from anonto.methods.reach import Partition
 from anonto.methods.record_flows import record_flows
+from anonto.methods.words import Words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from anonto.methods.grouping import Groups, Refined
@@ -43,32 +45,53 @@ CONDITIONS = (
     "of a group have the same value in another column"
 )
 TOGETHER = f"Nor does it limit what rows tell: the columns move together, so {WHOLE_ROWS}"
-MOVES = ("apart", "together")
+MOVE = choice(
+    ("apart", "together"),
+    "columns move",
+    "“apart”: each column by itself; “together”: whole sets of values, which stay readable.",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupSwap:
+class GroupSwap(BlockMethod):
     """``k``: the least size of a group; ``move``: columns apart or together; ``refine``: whether groups are refined.
 
     ``block_rows``: where there are more rows, groups form inside blocks of about so many.
     """
 
     name: ClassVar[str] = "group-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
+    words: ClassVar[Words] = Words(
+        title="Swap inside groups",
+        summary="permutes the cells of groups of `k` or more records that are close in meaning",
+        does=(
+            "Puts the records into groups of at least k that mean something similar, and deals the values of each"
+            " group out anew by chance."
+        ),
+        columns="any kinds, together",
+        keeps="Keeps how often every value occurs.",
+        proves="probabilistic k-anonymity, on conditions",
+        proved=(
+            "who knows these columns only is right about a record with a chance of 1/k at most. If the columns "
+            "move together, whole rows leave: whoever knows some of a person’s cells may find the row and read "
+            "the rest."
+        ),
+        report=(
+            "The records were put into groups of at least {k} that are close in meaning, and inside each group "
+            "the values of these columns were dealt out anew by chance, missing cells like values. Every value "
+            "occurs exactly as often as before, and comes from a record of the same group."
+        ),
+    )
     moves_missing: ClassVar[bool] = True
-    lists_rows: ClassVar[bool] = True
-    k: int
-    move: Literal["apart", "together"] = "apart"
-    refine: bool = True
-    block_rows: int | None = None
+    whole_records_if: ClassVar[Mapping[str, Any] | None] = {"move": "together"}
+    k: int = field(metadata=public(K))
+    move: Literal["apart", "together"] = field(default="apart", metadata=public(MOVE))
+    refine: bool = field(default=True, metadata=public(REFINE))
+    block_rows: int | None = field(default=None, metadata=BLOCK_ROWS)
 
-    def __post_init__(self) -> None:
-        require_k(self.k)
-        require_block_rows(self.block_rows, self.k)
-        require_choice("move", self.move, MOVES)
-        if not isinstance(self.refine, bool):
-            raise ParameterError("refine", "true or false", self.refine)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        return {"k": sizes_within(GROUP_SIZES, n_records)}
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Group the records, and permute each column inside the groups."""
@@ -108,6 +131,16 @@ class GroupSwap:
         for column in range(released.shape[1]):
             released[:, column] = records.codes[groups.members[permute_inside(groups.offsets, rng)], column]
         return released
+
+    @property
+    def lists_rows(self) -> bool:
+        """Whether its groups are lists of all rows, equal ones too."""
+        return True
+
+    @property
+    def least_group(self) -> int | None:
+        """Records of a group, at least."""
+        return self.k
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """Linking with probability 1/k at most, where the step has all columns that an intruder may know."""

@@ -30,18 +30,21 @@ Reference: Bailie, Gong, Meng, Harvard Data Science Review (2025), on swapping u
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
 from anonto.methods.bins import record_flows_of_rows, with_copies_together
 from anonto.methods.equi_depth_swap import equi_depth_bins
-from anonto.methods.equi_width_swap import checked_width, equi_width_bins, with_fewer_copies
+from anonto.methods.equi_width_swap import equi_width_bins, with_fewer_copies
 from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promised
-from anonto.methods.parameters import require_k, require_one_given
+from anonto.methods.method import RecordMethod
+from anonto.methods.parameters import BIN_SIZES, WIDTH, K, number, sizes_within
+from anonto.methods.words import Words
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
     from anonto.methods.bins import Bins
@@ -64,25 +67,51 @@ NOTHING_MOVES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvariantSwap:
+class InvariantSwap(RecordMethod):
     """``rate``: the probability of being selected; ``k`` or ``width``: of the bins."""
 
     name: ClassVar[str] = "invariant-swap"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
-    rate: float
-    k: int | None = None
-    width: float | tuple[float, ...] | None = None
+    words: ClassVar[Words] = Words(
+        title="Swap some records in bins",
+        summary="permutes records in bins of `k` similar ones or of a `width`, each selected at a `rate`",
+        does=(
+            "Puts similar records into bins, picks some of each bin by chance, and lets these take each other’s values."
+        ),
+        columns="any kinds, together",
+        keeps=(
+            "Keeps how often every combination of values occurs. Whoever knows some of a person’s cells may find "
+            "the row and read the rest."
+        ),
+        proves="ε subject to invariants",
+        proved="an ε, subject to the counts that stay the same.",
+        report=(
+            "The records were put into bins of similar records. Each record was selected with probability {rate},"
+            " and the selected records of a bin took each other’s values in these columns, all together, in an "
+            "order left to chance. Every combination of values in these columns occurs exactly as often as "
+            "before, in every bin."
+        ),
+    )
+    whole_records_if: ClassVar[Mapping[str, Any] | None] = {}
+    has_widths: ClassVar[bool] = True
+    one_of: ClassVar[tuple[str, ...]] = ("k", "width")
+    rate: float = field(
+        metadata=number(
+            "share that swaps",
+            "How many records of a bin are picked, from 0 to 1.",
+            above=0,
+            high=1,
+            start=0.5,
+            offered=(0.01, 1, 0.01),
+        )
+    )
+    k: int | None = field(default=None, metadata=K)
+    width: float | tuple[float, ...] | None = field(default=None, metadata=WIDTH)
 
-    def __post_init__(self) -> None:
-        if isinstance(self.rate, bool) or not isinstance(self.rate, int | float) or not 0 < self.rate <= 1:
-            raise ParameterError("rate", "a number above 0 and at most 1", self.rate)
-        require_one_given(k=self.k, width=self.width)
-        if self.k is not None:
-            require_k(self.k)
-        if self.width is not None:
-            object.__setattr__(self, "width", checked_width(self.width))
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        sizes = sizes_within(BIN_SIZES, n_records)
+        return {"rate": [0.5, 1.0], "k": sizes[1:] or sizes}
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
         """Find the bins and permute the selected records inside them."""

@@ -1,4 +1,7 @@
-"""Compiled loops of joint rank swapping: rows, their intervals, the exchange of cells, and what becomes of rows."""
+"""Compiled loops of joint rank swapping: rows, their intervals, the exchange of cells, and what becomes of rows.
+
+The steps named below are those of the plain version, `anonto.methods.plain.rank_swap_joint`.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +117,9 @@ def exchange(
         if not ask(record, points, metric, work.asked):
             return LOOK_UP
         state[TURN] += 1
+        # Step 2: the interval has the k rows nearest to the reference.
         _surround(reference, record, k, points, metric, near, reaches, rows, work)
+        # Step 3: each free cell goes to a row of the interval whose cell there is free too.
         dead[0], n_dead, met = reference, 1, False
         for column in range(n_columns):
             if not _has(reference, column, rows):
@@ -142,6 +147,7 @@ def exchange(
                     dead[j] = dead[i]
         if state[LIVE_ROWS] == 0:
             return FINISHED
+        # Step 4: the next reference is the farthest row that has a free cell.
         n_blocks = farthest(work.asked, points, metric, far, work.stack, work.tied)
         place = generator.integers(0, work.tied[2 * n_blocks - 1])
         state[REFERENCE] = _row_at(place, work.tied, n_blocks, far, rows)

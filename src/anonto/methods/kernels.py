@@ -1,4 +1,7 @@
-"""Compiled loops of the masking methods: arrays and a generator in, arrays out."""
+"""Compiled loops of the masking methods: arrays and a generator in, arrays out.
+
+The steps named in `swap_in_windows` are those of its plain version, `anonto.methods.plain.rank_swap_fixed`.
+"""
 
 from __future__ import annotations
 
@@ -131,6 +134,7 @@ def swap_in_windows(ordered: Ints, k: int, generator: np.random.Generator) -> tu
     for i in range(n):
         if not free[i]:
             continue
+        # Step 3: the interval has the next k places; one that is still free is drawn from it.
         width = min(k, n - 1 - i)
         chosen = np.int64(-1)
         for _ in range(TRIES if width > 0 else 0):

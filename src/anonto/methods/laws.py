@@ -19,10 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from anonto.errors import InternalError
 from anonto.methods import law_kernels
-from anonto.methods.noise import NoiseMasker
-from anonto.methods.taxonomy_exponential import ExponentialMasker
 from anonto.table.attributes import NominalAttribute, NumericAttribute
 from anonto.table.new_cells import grain
 
@@ -31,9 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonto.methods.noise import NoiseLevels, NoisyColumn, Replacements
-    from anonto.methods.row_masking import RowMasker
-    from anonto.methods.taxonomy_exponential import Draws
+    from anonto.methods.noise import NoiseLevels, NoiseMasker, NoisyColumn, Replacements
+    from anonto.methods.taxonomy_exponential import Draws, ExponentialMasker
     from anonto.table.prepare import PreparedColumn
 
     Codes = NDArray[np.int32]
@@ -221,26 +217,23 @@ class StepLaw:
         return self.laplace and self.mixing is not None
 
 
-def step_law(
-    masker: RowMasker, prepared: Sequence[PreparedColumn], released: Sequence[Sequence[str] | Floats]
+def law_of_draws(
+    masker: ExponentialMasker, prepared: Sequence[PreparedColumn], released: Sequence[Sequence[str] | Floats]
 ) -> StepLaw:
-    """The law of a step.
+    """The law of the exponential mechanism; see `BaseMethod.law`."""
+    laws = [
+        ExponentialDraws(column.draws, _found(_codes_of(column.draws.released, one, texts), column.draws.codes))
+        for column, one, texts in zip(masker.columns, prepared, released, strict=True)
+        if column.draws is not None
+    ]
+    n = len(laws)
+    return StepLaw(tuple(laws), (None,) * n, np.zeros(n), None, laplace=False, levels=None)
 
-    Args:
-        masker: What masks its rows.
-        prepared: Its columns as they were.
-        released: For each column the distinct released values: texts of concepts, or numbers.
-    """
-    if isinstance(masker, ExponentialMasker):
-        laws: list[ColumnLaw] = [
-            ExponentialDraws(column.draws, _found(_codes_of(column.draws.released, one, texts), column.draws.codes))
-            for column, one, texts in zip(masker.columns, prepared, released, strict=True)
-            if column.draws is not None
-        ]
-        n = len(laws)
-        return StepLaw(tuple(laws), (None,) * n, np.zeros(n), None, laplace=False, levels=None)
-    if not isinstance(masker, NoiseMasker):
-        raise InternalError("The law of this method is not known.")
+
+def law_of_noise(
+    masker: NoiseMasker, prepared: Sequence[PreparedColumn], released: Sequence[Sequence[str] | Floats]
+) -> StepLaw:
+    """The law of noise; see `BaseMethod.law`."""
     return StepLaw(
         tuple(_noise_law(masker, *each) for each in zip(masker.columns, prepared, released, strict=True)),
         tuple(column.partner for column in masker.columns),

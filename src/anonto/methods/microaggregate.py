@@ -29,7 +29,7 @@ follow it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -37,16 +37,28 @@ import numpy as np
 from anonto.arithmetic import dot
 from anonto.errors import ParameterError, SmallStrataError, TooFewForGroupsError
 from anonto.methods.aggregation import centres_of, drawn_around, value_sets
-from anonto.methods.blocks import fit_in_blocks, is_cut
+from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut
 from anonto.methods.closeness import Confidential, close_groups
 from anonto.methods.grouping import Groups, mdav, refined
 from anonto.methods.guarantee import Guarantee, Setting, promised
-from anonto.methods.parameters import require_block_rows, require_choice, require_k
+from anonto.methods.parameters import (
+    BLOCK_ROWS,
+    GROUP_SIZES,
+    REFINE,
+    K,
+    choice,
+    column_name,
+    flag,
+    number,
+    public,
+    sizes_within,
+)
 from anonto.methods.recentring import recentred
 from anonto.methods.record_flows import record_flows
 from anonto.methods.row_masking import moves_between
 from anonto.methods.s_space import s_space, scaled_column
 from anonto.methods.variable_size import variable_mdav
+from anonto.methods.words import Words
 from anonto.stats.pair_variance import SCALES
 from anonto.table.attributes import NumericAttribute
 from anonto.table.records import distinct_rows
@@ -74,48 +86,88 @@ CONDITIONS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Microaggregate:
+class Microaggregate(BlockMethod):
     """``k``: the least size of a group; how distances are scaled, groups formed and replaced; ``t``: how close.
 
     ``block_rows``: where there are more rows, groups form inside blocks of about so many.
     """
 
     name: ClassVar[str] = "microaggregate"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
+    words: ClassVar[Words] = Words(
+        title="Same values in groups",
+        summary="gives all records of groups of `k` or more the values in the middle of their group",
+        does=(
+            "Puts the records into groups of at least k that mean something similar, and gives all of a group the"
+            " value in its middle."
+        ),
+        columns="any kinds, together",
+        keeps="Keeps averages roughly; values become coarser.",
+        proves="k-anonymity, on conditions",
+        proved="k-anonymity. Nobody can be told from k − 1 others by these columns.",
+        report=(
+            "The records were put into groups of at least {k} that are close in meaning, and the values of these "
+            "columns were replaced group by group: where the parameter “aggregate” is “centroid”, by what lies in"
+            " the middle of the group, the same for all its records; where it is “synthetic”, by values drawn by "
+            "chance from around each. A value of the masked table need not have occurred before."
+        ),
+    )
     makes_equal: ClassVar[bool] = True
-    k: int
-    scale: Literal["mean", "paper"] = "mean"
-    aggregate: Literal["centroid", "synthetic"] = "centroid"
-    centroid: Literal["taxonomy", "sample"] = "taxonomy"
-    semantics: Literal["marginality", "classic"] = "marginality"
-    refine: bool = True
-    variable: bool = False
-    t: float | None = None
-    confidential: str | None = None
-    block_rows: int | None = None
+    k: int = field(metadata=public(K))
+    scale: Literal["mean", "paper"] = field(
+        default="mean",
+        metadata=choice(SCALES, "scale of distances", "How the distances of columns are made comparable."),
+    )
+    aggregate: Literal["centroid", "synthetic"] = field(
+        default="centroid",
+        metadata=choice(
+            ("centroid", "synthetic"),
+            "replace by",
+            "“centroid”: the middle of the group; “synthetic”: values drawn around each.",
+            is_public=True,
+        ),
+    )
+    centroid: Literal["taxonomy", "sample"] = field(
+        default="taxonomy",
+        metadata=choice(
+            ("taxonomy", "sample"), "the middle is", "“taxonomy”: any concept; “sample”: only values that occurred."
+        ),
+    )
+    semantics: Literal["marginality", "classic"] = field(
+        default="marginality",
+        metadata=choice(
+            ("marginality", "classic"), "meaning", "“marginality”: by meaning; “classic”: values are equal or not."
+        ),
+    )
+    refine: bool = field(default=True, metadata=REFINE)
+    variable: bool = field(
+        default=False, metadata=flag("groups of variable size", "Let near records join a group beyond k.")
+    )
+    t: float | None = field(
+        default=None,
+        metadata=number(
+            "closeness t",
+            "How far the confidential values of a group may be from those of the table, 0 to 1.",
+            above=0,
+            high=1,
+            offered=(0.01, 1, 0.01),
+        ),
+    )
+    confidential: str | None = field(
+        default=None, metadata=column_name("confidential column", "The column that the closeness is about.")
+    )
+    block_rows: int | None = field(default=None, metadata=BLOCK_ROWS)
 
     def __post_init__(self) -> None:
-        require_k(self.k)
-        require_block_rows(self.block_rows, self.k)
-        require_choice("scale", self.scale, SCALES)
-        require_choice("aggregate", self.aggregate, ("centroid", "synthetic"))
-        require_choice("centroid", self.centroid, ("taxonomy", "sample"))
-        require_choice("semantics", self.semantics, ("marginality", "classic"))
-        for flag, given in (("refine", self.refine), ("variable", self.variable)):
-            if not isinstance(given, bool):
-                raise ParameterError(flag, "true or false", given)
-        if self.t is not None and (
-            isinstance(self.t, bool) or not isinstance(self.t, int | float) or not 0 < self.t <= 1
-        ):
-            raise ParameterError("t", "a number above 0 and at most 1", self.t)
-        if self.confidential is not None and not isinstance(self.confidential, str):
-            raise ParameterError("confidential", "the name of a column", self.confidential)
+        BlockMethod.__post_init__(self)
         if self.t is not None and self.confidential is None:
             raise ParameterError("confidential", "given where t is: the column that t is about", None)
         if self.t is None and self.confidential is not None:
             raise ParameterError("t", "given where confidential is", None)
+
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        return {"k": sizes_within(GROUP_SIZES, n_records)}
 
     @property
     def also_needs(self) -> tuple[str, ...]:
@@ -160,6 +212,11 @@ class Microaggregate:
             {**equal.facts(), **facts, "sse": sse},
             tuple(extended),
         )
+
+    @property
+    def least_group(self) -> int | None:
+        """Equal records, at least; none where cells are drawn."""
+        return self.k if self.aggregate == "centroid" else None
 
     def require_strata(self, records: Records) -> None:
         """Refuse patterns of missing cells that too few records have, as `fit` does."""

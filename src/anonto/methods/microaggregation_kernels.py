@@ -1,4 +1,8 @@
-"""The compiled loops of microaggregation: centres of groups, groups of varying size, and moves towards centres."""
+"""The compiled loops of microaggregation: centres of groups, groups of varying size, and moves towards centres.
+
+The steps named below are those of the plain versions: `anonto.methods.plain.v_mdav` for groups of varying size, and
+`anonto.methods.plain.refine_centroids` for moves towards centres.
+"""
 
 from __future__ import annotations
 
@@ -193,6 +197,7 @@ def move_to_centres(centres: Centres, members: Ints, sizes: Longs, near: Ints, k
     for group in range(sizes.size):
         for neighbour in range(near.shape[1]):
             other = int(near[group, neighbour])
+            # Step 1: what each member of the two groups gains at the centre of the other.
             for side in range(2):
                 here = group if side == 0 else other
                 there = other if side == 0 else group
@@ -209,6 +214,7 @@ def move_to_centres(centres: Centres, members: Ints, sizes: Longs, near: Ints, k
                 most = max(alone, back, both)
                 if most <= worth_it:
                     break
+                # Step 2: both change places, or one of them moves where the sizes allow it.
                 changes += 1
                 if most == both:
                     change_places(members, losses, gains, other_gains, group, other, goes, comes)
@@ -294,6 +300,7 @@ def groups_of_varying_size(
     found, dead = np.empty(k + 1, np.int32), np.empty(1, np.int32)
     n_members, n_groups, upcoming = 0, 0, 0
     while left >= k:
+        # Step 2: the row farthest from the average record, with the k − 1 rows nearest to it, is a group.
         while live[order[upcoming]] == 0:
             upcoming += 1
         begin = n_members
@@ -311,6 +318,7 @@ def groups_of_varying_size(
                     members[n_members] = place
                     n_members += 1
                     left -= 1
+        # Step 3: the group is extended.
         before = n_members
         n_members = extend(space, bounds, tree, live, members, begin, n_members, left, k, gain, found, dead)
         left -= n_members - before

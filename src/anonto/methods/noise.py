@@ -17,21 +17,25 @@ the values of a partner: in a very large ontology declare a root, or take ``cand
 
 Reference: Rodriguez-Garcia, Sánchez, Batet, Perturbative data protection of multivariate nominal datasets, PSD 2016,
 Algorithm 1.
+
+Step by step: `anonto.methods.plain.replacement`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from anonto.arithmetic import dot
 from anonto.errors import NeedsOneOntologyError, NoVarianceError, ParameterError
 from anonto.methods import noise_kernels
-from anonto.methods.parameters import require_choice
+from anonto.methods.method import RowMethod
+from anonto.methods.parameters import choice, number
+from anonto.methods.row_masking import RowMasker, without_values
 from anonto.rng import row_words
 from anonto.rng_kernels import exponentials, laplaces, normals
 from anonto.stats.centre import mean_of
@@ -44,8 +48,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.laws import StepLaw
     from anonto.rng import Key
     from anonto.table.attributes import Attribute
+    from anonto.table.prepare import PreparedColumn
     from anonto.table.records import Records
 
     Codes = NDArray[np.int32]
@@ -71,43 +77,66 @@ SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoiseParameters:
+class NoiseParameters(RowMethod):
     """What every kind of semantic noise can be told."""
 
-    noise_level: float | tuple[float, ...]
-    distribution: Distribution = "normal"
-    round: Round = "up"
-    candidates: Candidates = "taxonomy"
+    has_tables: ClassVar[bool] = True
+    noise_level: float | tuple[float, ...] = field(
+        metadata=number(
+            "noise level",
+            "How much noise, compared with the spread of the column. 0.2 is a little, 1 is a lot.",
+            low=0,
+            lists="allowed",
+            must="a finite number, 0 or more, or a list of them: one for each column or one for each record",
+            start=0.3,
+            offered=(0, 5, 0.05),
+        )
+    )
+    distribution: Distribution = field(
+        default="normal",
+        metadata=choice(("normal", "laplace"), "shape of the noise", "Normal, or Laplace with longer tails."),
+    )
+    round: Round = field(
+        default="up",
+        metadata=choice(
+            ("up", "nearest"), "rounding", "“up”: the first concept at least so far away; “nearest”: the closest one."
+        ),
+    )
+    candidates: Candidates = field(
+        default="taxonomy",
+        metadata=choice(
+            ("taxonomy", "observed", "leaves"),
+            "replace by",
+            "Any concept of the ontology, only those observed, or only leaves.",
+        ),
+    )
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "noise_level", checked_levels(self.noise_level))
-        require_choice("distribution", self.distribution, ("normal", "laplace"))
-        require_choice("round", self.round, ("up", "nearest"))
-        require_choice("candidates", self.candidates, ("taxonomy", "observed", "leaves"))
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """See `BaseMethod`."""
+        return {"noise_level": [0.25, 1.0, 4.0]}
 
     def bytes_to_fit(self, records: Records) -> int:
         """What the candidates of all values take."""
         return bytes_of_levels(records, self.candidates, directed=True)
 
+    def law(
+        self, masker: NoiseMasker, prepared: Sequence[PreparedColumn], released: Sequence[Sequence[str] | Floats]
+    ) -> StepLaw:
+        """The probabilities of the stretches of noise that lead to each value."""
+        from anonto.methods.laws import law_of_noise
+
+        return law_of_noise(masker, prepared, released)
+
+    def require_for_counts(self, number: int, n_columns: int) -> None:
+        """Refuse a noise level for each record."""
+        if isinstance(self.noise_level, tuple) and len(self.noise_level) != n_columns:
+            must = "one number, or one for each column, where a table is attacked from counts"
+            raise ParameterError(f"noise_level of step {number}", must, f"{len(self.noise_level):,} numbers")
+
 
 SMALLEST_RANGE, LARGEST_RANGE = 1e-140, 1e140
 """Numbers that differ by less, or by more, have squares that are lost or endless."""
-MUST_BE = "a finite number, 0 or more, or a list of them: one for each column or one for each record"
-
-
-def checked_levels(levels: object) -> float | tuple[float, ...]:
-    """A noise level, or a tuple of them; each finite and not below 0."""
-    if not isinstance(levels, list | tuple | np.ndarray):
-        return _checked_level(levels)
-    if len(levels) == 0:
-        raise ParameterError("noise_level", MUST_BE, [])
-    return tuple(_checked_level(level) for level in (levels.tolist() if isinstance(levels, np.ndarray) else levels))
-
-
-def _checked_level(level: object) -> float:
-    if isinstance(level, bool) or not isinstance(level, int | float) or not 0 <= level < math.inf:
-        raise ParameterError("noise_level", MUST_BE, level)
-    return level
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -445,6 +474,15 @@ class NoisyColumn:
     replacements: Replacements | None
     """None for numbers."""
 
+    def slim(self) -> NoisyColumn:
+        """Without the ontology."""
+        if self.replacements is None:
+            return self
+        bare = without_values()
+        return replace(
+            self, attribute=bare, replacements=replace(self.replacements, attribute=bare, candidates=(), released=bare)
+        )
+
     def references_of(self, columns: Sequence[Codes]) -> Codes | None:
         """For each cell the number of its reference, 0 for the mean where the partner is missing; None for all mean."""
         return None if self.partner is None else np.maximum(columns[self.partner] + np.int32(1), np.int32(0))
@@ -487,7 +525,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoiseMasker:
+class NoiseMasker(RowMasker):
     """Adds noise to rows: the same to a row of the same number, whatever rows come with it."""
 
     columns: tuple[NoisyColumn, ...]
@@ -546,6 +584,18 @@ class NoiseMasker:
             if column.replacements is not None:
                 truncated[column.name], conflicts[column.name] = self.tally.shares(place)
         return {"target_rmse": targets, "truncated_share": truncated, "conflict_share": conflicts}
+
+    def slim(self) -> NoiseMasker:
+        """Without the ontologies."""
+        return replace(self, columns=tuple(column.slim() for column in self.columns))
+
+    def noted(self) -> Longs:
+        """What the tally counted."""
+        return self.tally.taken()
+
+    def note(self, noted: Longs) -> None:
+        """Add it to the tally."""
+        self.tally.put(noted)
 
     def for_columns(self, attributes: Sequence[Attribute]) -> NoiseMasker:
         """The same noise for columns with further values behind those that are known."""

@@ -2,6 +2,9 @@
 
 A *level* is the set of candidates at one distance from a value. Candidates that a row of distances belongs to are
 numbered 0, 1, …; distances count as equal when they are so after rounding to twelve decimals.
+
+The steps named below are those of the plain versions: `anonto.methods.plain.replacement` for noise, and
+`anonto.methods.plain.taxonomy_exponential` for the mechanism.
 """
 
 from __future__ import annotations
@@ -226,10 +229,13 @@ def replace_by_first(
         value, size = np.int64(codes[i]), abs(noise[i])
         fate[i] = 0
         out[i] = released[places[value]] if value >= 0 else -1
+        # Step 1: a value without noise stays.
         if value < 0 or size == 0.0:
             continue
+        # Step 2: the list of the candidates in the direction of the noise; of all where there is none.
         number = 2 * value + (noise[i] > 0.0)
         begin, end = begins[number], begins[number + 1] - 1
+        # Steps 3 and 4: the nearest level that is far enough; where there is none the noise is truncated.
         level = begin + entries[number, np.int64(min(size * STEPS, STEPS - 1.0))]
         while distances[level] < size:
             level += 1
@@ -242,6 +248,7 @@ def replace_by_first(
                 level -= 1
         elif level == end:
             level -= 1
+        # Step 5: of several candidates one is drawn.
         start = stretches[level, 0]
         candidate = members[value, start + _below(words[i], 0, stretches[level, 1] - start)]
         out[i] = released[candidate]
@@ -319,6 +326,7 @@ def replace_by_pair(
             begin, end = offsets[value], offsets[value + 1] - 1
             own_rank = np.int64(ranks[reference, places[value]])
         size, side = abs(noise[i]), np.int64(noise[i] > 0.0)
+        # Steps 2 to 4: the levels nearest to the size of the noise that have candidates in its direction.
         low, length = begin, end - begin
         while length > 0:
             half = length >> 1
@@ -354,6 +362,7 @@ def replace_by_pair(
             chosen = lower if beneath <= distances[upper] - size else upper
             if chosen == lower and beneath == size:
                 continue
+        # Step 5: of several candidates one is drawn.
         first, last = bounds[chosen, 0], bounds[chosen, 3]
         candidate = np.int64(-1)
         for attempt in range(TRIES):
@@ -479,6 +488,7 @@ def draw_level(
         if value < 0:
             continue
         begin, end = offsets[value], offsets[value + 1] - 1
+        # Step 3: a uniform number of 128 bits chooses the level, and further bits one of its concepts.
         uniform = (float(first[i]) + float(second[i]) * 2.0**-64) * 2.0**-64
         low, high = begin, end - 1
         while low < high:

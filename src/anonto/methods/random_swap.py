@@ -9,14 +9,16 @@ Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), sect
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_meetings, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
+from anonto.methods.method import ColumnMethod
 from anonto.methods.reach import Anywhere, may_stay
+from anonto.methods.words import Words
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -27,11 +29,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomSwap:
+class RandomSwap(ColumnMethod):
     """No parameters."""
 
     name: ClassVar[str] = "random-swap"
-    together: ClassVar[Literal[False]] = False
+    words: ClassVar[Words] = Words(
+        title="Swap at random",
+        summary="exchanges each value with that of any other record",
+        does="Exchanges each value with that of a record picked by chance, whatever it means.",
+        columns="any kind, each alone",
+        keeps="Keeps how often every value occurs; relations between columns are lost.",
+        report=(
+            "Each record exchanged its value with another record that was picked by chance. Every value occurs "
+            "exactly as often as before; who has it is left to chance, so relations with other columns are lost."
+        ),
+    )
+    is_baseline: ClassVar[bool] = True
+    moves_at_random: ClassVar[bool] = True
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
         """Split all records into two random halves and pair them at random."""

@@ -10,6 +10,8 @@ behind them stands an empty one.
 
 What is called in every turn of a loop has no branch that an array is not needed in: the compiler would count references
 there, which costs more than all the rest.
+
+The steps named below are those of the plain version, `anonto.methods.plain.rank_swap`.
 """
 
 from __future__ import annotations
@@ -379,6 +381,7 @@ def swap_among_all(
             if own.inner == UNKNOWN:
                 state[REFERENCE] = value
                 return NEAR_WANTED
+            # Steps 2 and 3: a random free record of the interval; without one the value stays.
             free[value] -= 1
             state[FREE] -= 1
             if own.last == value:
@@ -390,6 +393,7 @@ def swap_among_all(
             state[PHASE] = FAR_WANTED
         if state[FREE] == 0:
             return DONE
+        # Step 4: the next reference is the free record farthest from this one.
         following = -1
         place = walks[value].at
         if place < walks[value].end and place != walks[value].hollow:
@@ -504,6 +508,7 @@ def swap_among_free(
     value = state[REFERENCE]
     while True:
         if state[PHASE] == NEAR_WANTED:
+            # Steps 2 and 3: the interval has the k nearest free records, of which one is drawn by its rank.
             if state[RANK] == 0:
                 free[value] -= 1
                 state[FREE] -= 1
@@ -524,6 +529,7 @@ def swap_among_free(
             state[PHASE] = FAR_WANTED
         if state[FREE] == 0:
             return DONE
+        # Step 4: the next reference is the free record farthest from this one.
         following = -1
         place = walks[value].at
         if place < walks[value].end and place != walks[value].hollow:
@@ -785,6 +791,7 @@ def swap_numbers_among_all(
         free[place] -= 1
         lower(place, tree)
         state[FREE] -= 1
+        # Steps 2 and 3: a random free record of the window; without one the number stays.
         first, inner, outer, last = windows[place]
         partner = place
         if first == last:
@@ -809,6 +816,7 @@ def swap_numbers_among_all(
         note(place, partner, state, free, within, left, right)
         if state[FREE] == 0:
             return state
+        # Step 4: the next reference is the free record farthest from this one.
         while free[low] == 0:
             low += 1
         while free[high] == 0:
@@ -831,6 +839,7 @@ def swap_numbers_among_free(
         free[place] -= 1
         lower(place, tree)
         state[FREE] -= 1
+        # Steps 2 and 3: the interval has the k nearest free records, of which one is drawn by its rank.
         partner = -1
         if state[FREE] > 0:
             rank = 1 + int(generator.random() * min(k, state[FREE]))
@@ -845,6 +854,7 @@ def swap_numbers_among_free(
         note(place, partner, state, free, within, left, right)
         if state[FREE] == 0:
             return state
+        # Step 4: the next reference is the free record farthest from this one.
         while free[low] == 0:
             low += 1
         while free[high] == 0:

@@ -11,24 +11,27 @@ as the nearest and the farthest stand side by side in their order.
 
 Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algorithm 2. Departures: none; ties, which
 the paper leaves open, are drawn at random, record by record.
+
+Step by step: `anonto.methods.plain.rank_swap`.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from anonto.arithmetic import matrix_product
-from anonto.errors import ParameterError
 from anonto.methods import rank_kernels as kernels
 from anonto.methods.flows import Flows, counted_pairs, flows_of_exchanges
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
-from anonto.methods.parameters import k_for, require_k_or_percent, within_table
+from anonto.methods.method import ColumnMethod
+from anonto.methods.parameters import INTERVAL, PERCENT, PERCENTS, K, k_for, within_table
 from anonto.methods.rank_swap_fixed import mean_distances, most_distant_value, rows_at_once
 from anonto.methods.reach import Anywhere, may_stay, nearest_k
+from anonto.methods.words import Words
 from anonto.table.attributes import NumericAttribute, TextAttribute
 from anonto.threads import in_threads, slices
 
@@ -44,11 +47,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-INTERVALS = ("all", "unswapped")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwap:
+class RankSwap(ColumnMethod):
     """How near a partner must be, and among whom.
 
     ``k``: a partner is one of the k nearest records; or ``percent`` of the records instead. ``interval``: ``"all"``
@@ -57,15 +58,28 @@ class RankSwap:
     """
 
     name: ClassVar[str] = "rank-swap"
-    together: ClassVar[Literal[False]] = False
-    k: int | None = None
-    percent: float | None = None
-    interval: Literal["all", "unswapped"] = "all"
+    words: ClassVar[Words] = Words(
+        title="Swap with similar values",
+        summary="exchanges each value with that of one of the `k` records closest to it in meaning",
+        does=("Exchanges each value with that of one of the k records that are closest in meaning, column by column."),
+        columns="any kind, each alone",
+        keeps="Keeps how often every value occurs.",
+        report=(
+            "Each record exchanged its value with that of a record, picked by chance, among those closest to it "
+            "in meaning. Every value occurs exactly as often as before, and went to records whose values mean "
+            "something similar. A value stayed where it was when all records near enough had been exchanged "
+            "already."
+        ),
+    )
+    one_of: ClassVar[tuple[str, ...]] = ("k", "percent")
+    k: int | None = field(default=None, metadata=K)
+    percent: float | None = field(default=None, metadata=PERCENT)
+    interval: Literal["all", "unswapped"] = field(default="all", metadata=INTERVAL)
 
-    def __post_init__(self) -> None:
-        require_k_or_percent(self.k, self.percent)
-        if self.interval not in INTERVALS:
-            raise ParameterError("interval", '"all" or "unswapped"', self.interval)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """See `BaseMethod`."""
+        return {"percent": list(PERCENTS)}
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
         """Exchange reference by reference, on counts alone."""
@@ -84,6 +98,10 @@ class RankSwap:
         if self.interval != "all":
             return Anywhere(may_stay(column.counts))
         return nearest_k(column, k_for(self.k, self.percent, int(column.counts.sum())))
+
+    def bytes_per_row(self, n_columns: int) -> int:  # noqa: ARG002
+        """Of the order of all records."""
+        return 9
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

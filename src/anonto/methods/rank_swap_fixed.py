@@ -6,12 +6,14 @@ the next k. Far from the first value the order tells little, as values at the sa
 other: this is the baseline of the two methods that look for the nearest records of each record anew.
 
 Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algorithm 1.
+
+Step by step: `anonto.methods.plain.rank_swap_fixed`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,8 +21,10 @@ from anonto.arithmetic import matrix_product
 from anonto.methods import kernels
 from anonto.methods.flows import Flows, flows_of_pairs
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
-from anonto.methods.parameters import k_for, require_k_or_percent, within_table
+from anonto.methods.method import ColumnMethod
+from anonto.methods.parameters import PERCENT, PERCENTS, K, k_for, within_table
 from anonto.methods.reach import Anywhere, InWindows, may_stay
+from anonto.methods.words import Words
 from anonto.table.attributes import NumericAttribute
 from anonto.threads import slices
 
@@ -35,16 +39,32 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwapFixed:
+class RankSwapFixed(ColumnMethod):
     """``k``: how many records further on in the order a partner may stand; or ``percent`` of the records instead."""
 
     name: ClassVar[str] = "rank-swap-fixed"
-    together: ClassVar[Literal[False]] = False
-    k: int | None = None
-    percent: float | None = None
+    words: ClassVar[Words] = Words(
+        title="Swap along one order",
+        summary="exchanges within `k` records in one order by meaning",
+        does="Puts the records into one order by meaning and exchanges each value with one of the next k.",
+        columns="any kind, each alone",
+        keeps="Keeps how often every value occurs.",
+        report=(
+            "The records were put in order, beginning with the most unusual value and going on with those closest"
+            " to it in meaning, and each record exchanged its value with one a little further on, picked by "
+            "chance. Every value occurs exactly as often as before. Values that stand side by side in this order "
+            "can be far apart in meaning."
+        ),
+    )
+    is_baseline: ClassVar[bool] = True
+    one_of: ClassVar[tuple[str, ...]] = ("k", "percent")
+    k: int | None = field(default=None, metadata=K)
+    percent: float | None = field(default=None, metadata=PERCENT)
 
-    def __post_init__(self) -> None:
-        require_k_or_percent(self.k, self.percent)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """See `BaseMethod`."""
+        return {"percent": list(PERCENTS)}
 
     def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
         """Order the values by their distance to the most distant one and exchange in windows."""
@@ -63,6 +83,10 @@ class RankSwapFixed:
             return Anywhere(may_stay(column.counts))
         keys = np.array([_keys(column, int(first)) for first in firsts]).reshape(firsts.size, column.counts.size)
         return InWindows.of(keys, column.counts, k_for(self.k, self.percent, n))
+
+    def bytes_per_row(self, n_columns: int) -> int:  # noqa: ARG002
+        """Of the order of all records."""
+        return 10
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

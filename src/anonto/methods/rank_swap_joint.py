@@ -13,37 +13,58 @@ there is none, and a cell without a value stays where it is.
 Reference: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), Algorithm 3. Departures: a cell of the
 reference that was already exchanged is left alone, as in Algorithm 1; ties, which the paper leaves open, are drawn at
 random, row by row. Added: columns of other kinds than nominal, weights, missing cells.
+
+Step by step: `anonto.methods.plain.rank_swap_joint`.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from anonto.errors import ParameterError
 from anonto.methods import joint_kernels as kernels
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
-from anonto.methods.parameters import k_for, require_k_or_percent, within_table
+from anonto.methods.method import RecordMethod
+from anonto.methods.parameters import (
+    INTERVAL,
+    KEY,
+    PERCENT,
+    K,
+    check_parameters,
+    k_for,
+    number,
+    sizes_within,
+    within_table,
+)
 from anonto.methods.reach import AnyCell, NearRecords
 from anonto.methods.record_flows import PackedFlows, RecordFlows, record_flows, record_flows_of_packed
 from anonto.methods.record_tree import RecordSpace
 from anonto.methods.record_tree_kernels import Asked, Counted, rows_of_nodes
+from anonto.methods.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from anonto.methods.memory import Budget
     from anonto.methods.reach import CellReach
     from anonto.table.records import Records
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
 
-INTERVALS = ("all", "unswapped")
+WEIGHTS = number(
+    "weights of the columns",
+    "Numbers with commas between them, one for each column: how much each counts.",
+    low=0,
+    lists="only",
+    must="a list of numbers, none negative and not all zero, one for each column",
+)
 
 REGROW_SHARE = 0.7
 """The tree of live records is grown anew when this share of its records is left."""
@@ -62,7 +83,7 @@ BYTES_PER_MOVE = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankSwapJoint:
+class RankSwapJoint(RecordMethod):
     """How near a partner must be, among whom, and what counts how much.
 
     ``k``: a partner is one of the k nearest records; or ``percent`` of the records instead. ``interval``: ``"all"``
@@ -73,20 +94,36 @@ class RankSwapJoint:
     """
 
     name: ClassVar[str] = "rank-swap-joint"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[False]] = False
-    moves_missing: ClassVar[bool] = False
-    k: int | None = None
-    percent: float | None = None
-    interval: Literal["all", "unswapped"] = "all"
-    weights: tuple[float, ...] | None = None
+    words: ClassVar[Words] = Words(
+        title="Swap with similar records",
+        summary="exchanges the cells of several columns with those of the `k` records most alike in all of them",
+        does=(
+            "Exchanges each value with that of one of the k records that are most alike in all these columns together."
+        ),
+        columns="any kinds, together",
+        keeps="Keeps how often every value occurs, and much of what the columns have to do with each other.",
+        report=(
+            "Each value was exchanged with that of a record, picked by chance, among those most alike in all "
+            "these columns together; each column had its own partners. Every value occurs exactly as often as "
+            "before, and what the columns have to do with each other is kept as far as similar records allow. A "
+            "value stayed where it was when all records near enough had been exchanged already."
+        ),
+    )
+    one_of: ClassVar[tuple[str, ...]] = ("k", "percent")
+    k: int | None = field(default=None, metadata=K)
+    percent: float | None = field(default=None, metadata=PERCENT)
+    interval: Literal["all", "unswapped"] = field(default="all", metadata=INTERVAL)
+    weights: tuple[float, ...] | None = field(default=None, metadata=WEIGHTS)
 
     def __post_init__(self) -> None:
-        require_k_or_percent(self.k, self.percent)
-        if self.interval not in INTERVALS:
-            raise ParameterError("interval", '"all" or "unswapped"', self.interval)
+        check_parameters(self, self.one_of, but=("weights",))
         if self.weights is not None:
             object.__setattr__(self, "weights", _checked(self.weights))
+
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
+        """See `BaseMethod`."""
+        return {"k": sizes_within((10, 30, 100, 300), n_records)}
 
     def fit(
         self, records: Records, rng: np.random.Generator, require: Callable[[int, str], None] | None = None
@@ -125,6 +162,16 @@ class RankSwapJoint:
         packed = PackedFlows(there, offsets, ends, rows.released[:n_flows], rows.columns)
         return record_flows_of_packed(records, packed, untouched, facts)
 
+    def fit_within(self, records: Records, rng: np.random.Generator, budget: Budget) -> RecordFlows:
+        """Fit all rows at once, and refuse them as soon as they are known to take too much."""
+        return self.fit(records, rng, budget.require)
+
+    def bytes_per_row(self, n_columns: int) -> int:
+        """Of a row that is a record of its own, with as many values in each column as rows."""
+        exchanging = BYTES_PER_RECORD + BYTES_PER_RECORD_AND_COLUMN * n_columns
+        of_flow = BYTES_PER_FLOW + (BYTES_PER_FLOW_AND_COLUMN + BYTES_PER_MOVE + 4) * n_columns
+        return 4 * n_columns + (n_columns + 8) // 8 + max(exchanging, BYTES_PER_RECORD_AFTERWARDS + of_flow)
+
     def reach(self, records: Records) -> CellReach:
         """The k nearest of each other; all where exchanged records do not count, as what is left is far at the end."""
         n_values = tuple(attribute.counts.size for attribute in records.attributes)
@@ -152,18 +199,11 @@ def _checked(weights: object) -> tuple[float, ...]:
         numbers = [one for one in weights if isinstance(one, int | float) and not isinstance(one, bool)]
         if len(numbers) == len(weights) and all(0 <= one <= sys.float_info.max for one in numbers) and any(numbers):
             return tuple(numbers)
-    raise ParameterError("weights", "a list of numbers, none negative and not all zero, one for each column", weights)
+    raise ParameterError("weights", WEIGHTS[KEY].must, weights)
 
 
 def _facts(references: int, alone: int) -> dict[str, int]:
     return {"references": references, "references_without_partner": alone}
-
-
-def most_bytes_per_row(n_columns: int) -> int:
-    """What a row takes that is a record of its own, with as many values in each column as rows."""
-    exchanging = BYTES_PER_RECORD + BYTES_PER_RECORD_AND_COLUMN * n_columns
-    of_flow = BYTES_PER_FLOW + (BYTES_PER_FLOW_AND_COLUMN + BYTES_PER_MOVE + 4) * n_columns
-    return 4 * n_columns + (n_columns + 8) // 8 + max(exchanging, BYTES_PER_RECORD_AFTERWARDS + of_flow)
 
 
 class _Needed:

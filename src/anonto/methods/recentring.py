@@ -3,6 +3,8 @@
 Centres stay where they are while records move to near groups or change places with records of them, as long as that
 brings them nearer; then the centres are found anew, and so on. The sum of the squared distances to the centres, in the
 scale of the S-distance, falls with every round. Sizes stay between k and 2k − 1. Nothing is random.
+
+Step by step: `anonto.methods.plain.refine_centroids`.
 """
 
 from __future__ import annotations

@@ -3,110 +3,84 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import fields
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError
+from anonto.plugins import load_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-
-    from anonto.methods.flows import Flows
-    from anonto.methods.guarantee import Guarantee, Setting
-    from anonto.methods.record_flows import RecordFlows
-    from anonto.methods.row_masking import RowMasker
-    from anonto.table.attributes import Attribute
-    from anonto.table.records import Records
+    from anonto.methods.method import Method
 
 
-class ColumnMethod(Protocol):
-    """A method for one column; given several columns it masks each alone."""
+OWN: Mapping[str, str] = {
+    "random-swap": "RandomSwap",
+    "frequency-swap": "FrequencySwap",
+    "rank-swap-fixed": "RankSwapFixed",
+    "rank-swap": "RankSwap",
+    "group-swap": "GroupSwap",
+    "rank-swap-joint": "RankSwapJoint",
+    "equi-depth-swap": "EquiDepthSwap",
+    "equi-width-swap": "EquiWidthSwap",
+    "invariant-swap": "InvariantSwap",
+    "microaggregate": "Microaggregate",
+    "semantic-noise": "SemanticNoise",
+    "semantic-noise-joint": "SemanticNoiseJoint",
+    "taxonomy-exponential": "TaxonomyExponential",
+}
+"""The classes of our own methods by name; the module has the same name."""
 
-    name: ClassVar[str]
-    together: ClassVar[Literal[False]]
-
-    def fit(self, column: Attribute, rng: np.random.Generator) -> Flows:
-        """From the counts of a column to its flows."""
-        ...
-
-    def guarantee(self, setting: Setting) -> Guarantee:
-        """What the method promises."""
-        ...
-
-
-class RecordMethod(Protocol):
-    """A method that looks at whole records of all its columns."""
-
-    name: ClassVar[str]
-    together: ClassVar[Literal[True]]
-    by_row: ClassVar[Literal[False]]
-    moves_missing: ClassVar[bool]
-    """Whether missing cells are moved like values: they then are a value of their own, with a code, at distance 1."""
-
-    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
-        """From the distinct records and their counts to what they become."""
-        ...
-
-    def guarantee(self, setting: Setting) -> Guarantee:
-        """What the method promises."""
-        ...
+GROUP = "anonto.methods"
+"""The entry points by which packages add methods: the name of the method, and where its class is."""
+FIRST_CHOICE: Mapping[str, Any] = {"method": "group-swap", "k": 10}
+"""The step that a new plan begins with: the method whose 1/k is proved."""
 
 
-class RowMethod(Protocol):
-    """A method that looks at all its columns, and then draws for each row."""
+class _Methods(Mapping[str, "type[Method]"]):
+    """The classes of the methods, each imported when it is asked for: a plan needs few of them, and all take long.
 
-    name: ClassVar[str]
-    together: ClassVar[Literal[True]]
-    by_row: ClassVar[Literal[True]]
-
-    def fit(self, records: Records, rng: np.random.Generator) -> RowMasker:
-        """From the distinct records and their counts to what masks rows."""
-        ...
-
-    def guarantee(self, setting: Setting) -> Guarantee:
-        """What the method promises."""
-        ...
-
-
-Method = ColumnMethod | RecordMethod | RowMethod
-
-
-class _Methods(Mapping[str, type[Method]]):
-    """The classes of the methods, each imported when it is asked for: a plan needs few of them, and all take long."""
-
-    _classes: ClassVar[Mapping[str, str]] = {
-        "random-swap": "RandomSwap",
-        "frequency-swap": "FrequencySwap",
-        "rank-swap-fixed": "RankSwapFixed",
-        "rank-swap": "RankSwap",
-        "group-swap": "GroupSwap",
-        "rank-swap-joint": "RankSwapJoint",
-        "equi-depth-swap": "EquiDepthSwap",
-        "equi-width-swap": "EquiWidthSwap",
-        "invariant-swap": "InvariantSwap",
-        "microaggregate": "Microaggregate",
-        "semantic-noise": "SemanticNoise",
-        "semantic-noise-joint": "SemanticNoiseJoint",
-        "taxonomy-exponential": "TaxonomyExponential",
-    }
-    """By name; the module has the same name."""
+    Packages are looked for where a name is not one of our own, and where all methods are listed.
+    """
 
     def __getitem__(self, name: str) -> type[Method]:
-        class_name = self._classes[name]
-        method: type[Method] = getattr(import_module(f"anonto.methods.{name.replace('-', '_')}"), class_name)
+        if name not in OWN:
+            return _plugins()[name]
+        method: type[Method] = getattr(import_module(f"anonto.methods.{name.replace('-', '_')}"), OWN[name])
         return method
 
     def __contains__(self, name: object) -> bool:
-        return name in self._classes
+        return name in OWN or name in _plugins()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._classes)
+        yield from OWN
+        yield from _plugins()
 
     def __len__(self) -> int:
-        return len(self._classes)
+        return len(OWN) + len(_plugins())
+
+
+@cache
+def _plugins() -> Mapping[str, type[Method]]:
+    """The methods of other packages; one that cannot be used is left out with a warning."""
+    return load_plugins(GROUP, "method", _fault)
+
+
+def _fault(name: str, method: Any, found: Mapping[str, Any]) -> str | None:
+    """Why a class cannot be a method of this name; None if it can."""
+    from anonto.methods.method import BaseMethod
+
+    if name in OWN or name in found:
+        return "there is a method of this name already"
+    own = vars(method) if isinstance(method, type) and issubclass(method, BaseMethod) else {}
+    if "__dataclass_fields__" not in own:
+        return "it is not a dataclass that derives from ColumnMethod, RecordMethod or RowMethod"
+    if own.get("name") != name or "words" not in own:
+        return f"its class must have name = {name!r} and words"
+    return None
 
 
 METHODS: Mapping[str, type[Method]] = _Methods()
@@ -117,13 +91,16 @@ def method_of(name: object, parameters: Mapping[str, Any]) -> Method:
     method = METHODS.get(name) if isinstance(name, str) else None
     if method is None:
         raise UnknownMethodError(name, METHODS)
-    known = [field.name for field in fields(method)]  # type: ignore[arg-type]
+    from anonto.methods.parameters import parameters_known
+
+    known = parameters_known(method)
+    names = [one.name for one in known]
     for key in parameters:
-        if key not in known:
-            raise UnknownKeyError(key, f"A step with method {name!r}", ["method", "columns", *known])
-    for field in fields(method):  # type: ignore[arg-type]
-        if field.default is MISSING and field.default_factory is MISSING and field.name not in parameters:
-            raise ParameterError(field.name, f"given in a step with method {name!r}", None)
+        if key not in names:
+            raise UnknownKeyError(key, f"A step with method {name!r}", ["method", "columns", *names])
+    for one in known:
+        if one.is_needed and one.name not in parameters:
+            raise ParameterError(one.name, f"given in a step with method {name!r}", None)
     return method(**parameters)
 
 

@@ -6,12 +6,14 @@ and later than others.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.errors import InternalError
 from anonto.methods.flows import Moves, counted_pairs
-from anonto.table.attributes import NumericAttribute
+from anonto.table.attributes import NumericAttribute, TextAttribute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,14 +28,18 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
 
 
-class RowMasker(Protocol):
+class RowMasker(ABC):
     """Masks rows, having seen what it needs of the whole table."""
 
-    @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The columns, with all values that may be released behind their own."""
-        ...
+    __slots__ = ()
 
+    if TYPE_CHECKING:  # A property here would be the default of a dataclass's field.
+
+        @property
+        def attributes(self) -> tuple[Attribute, ...]:
+            """The columns, with all values that may be released behind their own."""
+
+    @abstractmethod
     def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
         """Mask some rows.
 
@@ -46,11 +52,37 @@ class RowMasker(Protocol):
             For each column the codes of the released values in ``attributes``, or for a column of numbers the
             released numbers themselves, NaN where the code is −1.
         """
-        ...
 
-    def facts(self, before: Sequence[Codes], after: Sequence[Codes | Floats]) -> Mapping[str, Any]:
+    def facts(self, before: Sequence[Codes], after: Sequence[Codes | Floats]) -> Mapping[str, Any]:  # noqa: ARG002
         """What else the evidence says of the step, from all rows before and after: plain numbers by name."""
-        ...
+        return {}
+
+    @property
+    def shares_work(self) -> bool:
+        """Whether rows with the same values are worked on together, so that many at once cost less."""
+        return False
+
+    def for_columns(self, attributes: Sequence[Attribute]) -> RowMasker:
+        """The same for columns with further values behind those that are known, of records that come later."""
+        if all(one is other for one, other in zip(self.attributes, attributes, strict=True)):
+            return self
+        raise InternalError("This masker knows the values of its own table alone.")
+
+    def slim(self) -> RowMasker:
+        """Without the ontologies, which the draws no longer need: what goes to another process."""
+        return self
+
+    def noted(self) -> Longs | None:
+        """What was counted of cells as they were masked, since it was last asked; None for nothing."""
+        return None
+
+    def note(self, noted: Longs) -> None:  # noqa: B027
+        """Add what a copy in another process noted."""
+
+
+def without_values() -> Any:
+    """A column without values, in place of one whose ontology is no longer needed."""
+    return TextAttribute(np.empty(0, dtype=np.int64))
 
 
 def moves_between(before: Codes, after: Codes) -> Moves:

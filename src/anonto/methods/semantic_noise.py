@@ -19,12 +19,14 @@ data. `taxonomy-exponential` has a proof.
 References: Rodriguez-Garcia, Batet, Sánchez, A semantic framework for noise addition with nominal data,
 Knowledge-Based Systems 2017 (reconstructed; the full text was not at hand); the replacement is Algorithm 1 of
 Rodriguez-Garcia, Sánchez, Batet, PSD 2016.
+
+Step by step: `anonto.methods.plain.semantic_noise`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.noise import (
@@ -38,7 +40,8 @@ from anonto.methods.noise import (
     require_meaning,
     variance,
 )
-from anonto.methods.parameters import require_choice
+from anonto.methods.parameters import choice
+from anonto.methods.words import Words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,15 +54,28 @@ class SemanticNoise(NoiseParameters):
     """``noise_level`` with ``distribution``, ``scale``, ``round`` and ``candidates``."""
 
     name: ClassVar[str] = "semantic-noise"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[True]] = True
+    words: ClassVar[Words] = Words(
+        title="Noise by meaning",
+        summary="replaces each value by a concept about as far away as a random number says",
+        does=(
+            "Replaces every value by one about as far away in meaning as a random number says; numbers have one added."
+        ),
+        columns="nominal with one ontology, ordinal, numeric; each alone",
+        keeps="Keeps meaning roughly; values that nobody had may occur.",
+        report=(
+            "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a "
+            "random number said; numbers had a random number added. Each column had its own random numbers. "
+            "Values that no record had may occur now, and rare values may have become more frequent or have "
+            "disappeared."
+        ),
+    )
     needs_records: ClassVar[bool] = False
-    """Whether it looks at how values go together; if not, the counts of each column will do."""
-    scale: Scale = "semantic"
-
-    def __post_init__(self) -> None:
-        NoiseParameters.__post_init__(self)
-        require_choice("scale", self.scale, ("semantic", "distance"))
+    scale: Scale = field(
+        default="semantic",
+        metadata=choice(
+            ("semantic", "distance"), "scale of distances", "How the distances of columns are made comparable."
+        ),
+    )
 
     def fit(self, records: Records, rng: np.random.Generator) -> NoiseMasker:  # noqa: ARG002
         """Measure each column and sort the distances of its values."""

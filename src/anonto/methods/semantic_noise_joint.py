@@ -20,12 +20,14 @@ The distance variance is a distance and not a square of one, so its noise may be
 
 Reference: Rodriguez-Garcia, Sánchez, Batet, Perturbative data protection of multivariate nominal datasets, PSD 2016.
 Departures: what is said above of more than two columns, of numbers, of missing cells and of Laplace noise is not in it.
+
+Step by step: `anonto.methods.plain.semantic_noise_joint`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -46,7 +48,8 @@ from anonto.methods.noise import (
     require_meaning,
     variance,
 )
-from anonto.methods.parameters import require_choice
+from anonto.methods.parameters import choice
+from anonto.methods.words import Words
 from anonto.stats.contingency import DENSE_CELLS, SPARSE_IF_FEWER
 from anonto.stats.dependence import Spread, Squared, TwoColumns
 from anonto.table.attributes import NominalAttribute, NumericAttribute
@@ -68,15 +71,31 @@ class SemanticNoiseJoint(NoiseParameters):
     """``noise_level`` with ``distribution``, ``scale``, ``round``, ``candidates`` and ``pairing``."""
 
     name: ClassVar[str] = "semantic-noise-joint"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[True]] = True
-    scale: Scale = "distance"
-    pairing: Pairing = "joint"
-
-    def __post_init__(self) -> None:
-        NoiseParameters.__post_init__(self)
-        require_choice("scale", self.scale, ("distance", "semantic"))
-        require_choice("pairing", self.pairing, ("joint", "disjoint"))
+    words: ClassVar[Words] = Words(
+        title="Noise by meaning, together",
+        summary="replaces values as `semantic-noise` does, with noise that is correlated as the columns are",
+        does="Replaces values like semantic-noise, but the random numbers of a record go together as its columns do.",
+        columns="nominal in one taxonomy, ordinal, numeric; together",
+        keeps="Keeps relations between the columns better.",
+        report=(
+            "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a "
+            "random number said; numbers had a random number added. The random numbers of a record belong "
+            "together as its columns do, so that what the columns have to do with each other is kept better than "
+            "if each were changed alone. Values that no record had may occur now."
+        ),
+    )
+    scale: Scale = field(
+        default="distance",
+        metadata=choice(
+            ("distance", "semantic"), "scale of distances", "How the distances of columns are made comparable."
+        ),
+    )
+    pairing: Pairing = field(
+        default="joint",
+        metadata=choice(
+            ("joint", "disjoint"), "noise of pairs", "“joint”: all columns together; “disjoint”: in pairs."
+        ),
+    )
 
     def fit(self, records: Records, rng: np.random.Generator) -> NoiseMasker:  # noqa: ARG002
         """Measure the columns and their correlations, choose partners and sort the distances of the values."""

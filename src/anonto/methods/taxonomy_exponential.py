@@ -22,20 +22,26 @@ does not keep it on this taxonomy.
 
 References: McSherry, Talwar, Mechanism design via differential privacy, FOCS 2007; Chatzikokolakis, Andrés, Bordenabe,
 Palamidessi, Broadening the scope of differential privacy using metrics, PETS 2013.
+
+Step by step: `anonto.methods.plain.taxonomy_exponential`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonto.arithmetic import exponentials
-from anonto.errors import DependsOnDataError, NotAMetricError, ParameterError
+from anonto.errors import DependsOnDataError, NotAMetricError
 from anonto.methods import noise_kernels
 from anonto.methods.guarantee import Guarantee, Setting, promised
+from anonto.methods.method import RowMethod
 from anonto.methods.noise import DistanceLevels, bytes_of_levels, distance_levels, require_concepts
+from anonto.methods.parameters import flag, number
+from anonto.methods.row_masking import RowMasker, without_values
+from anonto.methods.words import Words
 from anonto.rng import row_words
 from anonto.table.attributes import NominalAttribute
 from anonto.taxonomy.distance import USE_CONTENT
@@ -47,8 +53,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from anonto.methods.laws import StepLaw
     from anonto.rng import Key
     from anonto.table.attributes import Attribute
+    from anonto.table.prepare import PreparedColumn
     from anonto.table.records import Records
 
     Codes = NDArray[np.int32]
@@ -65,25 +73,49 @@ ROWS_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaxonomyExponential:
+class TaxonomyExponential(RowMethod):
     """``epsilon``: above 0, small is private; ``metric``: whether near values alone are protected so well."""
 
     name: ClassVar[str] = "taxonomy-exponential"
-    together: ClassVar[Literal[True]] = True
-    by_row: ClassVar[Literal[True]] = True
+    words: ClassVar[Words] = Words(
+        title="Draw a similar concept",
+        summary="draws each value anew, near concepts more often",
+        does=(
+            "Draws every value anew from its ontology, near concepts more often than far ones, and possibly the same."
+        ),
+        columns="nominal with one ontology, each alone",
+        keeps="Keeps meaning roughly; frequencies change.",
+        proves="local ε, or metric privacy",
+        proved="local ε-differential privacy of every value.",
+        report=(
+            "Each value was drawn anew by chance from all concepts of its taxonomy, near ones more often than far"
+            " ones, and possibly the value itself. The chances follow from the value of the record alone, with a "
+            "privacy parameter ε of {epsilon}: small values of ε make it hard to tell from a released value what "
+            "the true one was."
+        ),
+    )
+    has_tables: ClassVar[bool] = True
     needs_records: ClassVar[bool] = False
-    """Whether it looks at how values go together; if not, the counts of each column will do."""
     releases_text: ClassVar[bool] = True
-    """Whether concepts leave as text where the cells of a table decide its type: one cell of a person would show."""
-    epsilon: float
-    metric: bool = False
+    epsilon: float = field(
+        metadata=number(
+            "ε – privacy budget",
+            "Smaller is more private and loses more. Around 1 is strong, 10 is weak.",
+            above=0,
+            high=LARGEST_EPSILON,
+            start=4,
+            offered=(0.1, 50, 0.1),
+            is_public=True,
+        )
+    )
+    metric: bool = field(
+        default=False, metadata=flag("protect by distance", "Protect near values more than far ones.", is_public=True)
+    )
 
-    def __post_init__(self) -> None:
-        epsilon: object = self.epsilon
-        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float) or not 0 < epsilon <= LARGEST_EPSILON:
-            raise ParameterError("epsilon", f"a number above 0 and at most {LARGEST_EPSILON:g}", epsilon)
-        if not isinstance(self.metric, bool):
-            raise ParameterError("metric", "true or false", self.metric)
+    @classmethod
+    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
+        """See `BaseMethod`."""
+        return {"epsilon": [2.0, 8.0, 20.0]}
 
     def fit(self, records: Records, rng: np.random.Generator) -> ExponentialMasker:  # noqa: ARG002
         """Cumulate the probabilities of each value's concepts by their distance."""
@@ -101,6 +133,19 @@ class TaxonomyExponential:
     def bytes_to_fit(self, records: Records) -> int:
         """What the concepts that the values may become take."""
         return bytes_of_levels(records, "taxonomy", directed=False)
+
+    def law(
+        self, masker: ExponentialMasker, prepared: Sequence[PreparedColumn], released: Sequence[Sequence[str] | Floats]
+    ) -> StepLaw:
+        """The probabilities of the mechanism."""
+        from anonto.methods.laws import law_of_draws
+
+        return law_of_draws(masker, prepared, released)
+
+    def privacy_loss(self, attribute: Attribute, values: Codes, others: Codes) -> Floats:
+        """ε between any two different values; with ``metric`` ε times their distance."""
+        apart = attribute.distances_from(values)[:, others] if self.metric else np.not_equal.outer(values, others)
+        return np.asarray(self.epsilon * apart.astype(np.float64))
 
     def _require_promise(self, name: str, attribute: NominalAttribute) -> None:
         if attribute.root == "lcs":
@@ -190,6 +235,11 @@ class DrawnColumn:
     draws: Draws | None
     """None for a column of no records."""
 
+    def slim(self) -> DrawnColumn:
+        """Without the ontology."""
+        bare = without_values()
+        return replace(self, attribute=bare, draws=None if self.draws is None else replace(self.draws, released=bare))
+
     def drawn(self, codes: Codes, rows: Longs, key: Key) -> Codes:
         """The released codes of some cells."""
         out = np.full(codes.size, -1, dtype=np.int32)
@@ -203,7 +253,7 @@ class DrawnColumn:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExponentialMasker:
+class ExponentialMasker(RowMasker):
     """Draws a concept for each cell: the same in a row of the same number, whatever rows come with it."""
 
     columns: tuple[DrawnColumn, ...]
@@ -227,6 +277,10 @@ class ExponentialMasker:
             "sensitivity": {column.name: column.sensitivity for column in self.columns},
             "record_epsilon": self.epsilon * len(self.columns),
         }
+
+    def slim(self) -> ExponentialMasker:
+        """Without the ontologies."""
+        return replace(self, columns=tuple(column.slim() for column in self.columns))
 
     def for_columns(self, attributes: Sequence[Attribute]) -> ExponentialMasker:
         """The same mechanism for columns with further values behind those that are known."""

@@ -9,6 +9,8 @@ fewer than k records, goes to the groups of the nearest records; a group that so
 it. Distances are rounded to 1e-9 before they are compared, and of equal ones the lowest record goes first.
 
 Reference: Solanas, Martínez-Ballesté, V-MDAV: a multivariate microaggregation with variable group size, COMPSTAT 2006.
+
+Step by step: `anonto.methods.plain.v_mdav`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ import numpy as np
 
 from anonto.errors import NoValidWidthError, ParameterError
 from anonto.methods.bin_kernels import STEPS
-from anonto.methods.equi_width_swap import checked_width, grid_places, one_each, places_of, range_of
+from anonto.methods.equi_width_swap import grid_places, one_each, places_of, range_of
+from anonto.methods.parameters import KEY, WIDTH
 from anonto.table.attributes import NumericAttribute
 from anonto.table.records import distinct_records, distinct_rows
 
@@ -274,7 +275,7 @@ class _Grid:
         """The smallest number of bins for each column whose widths are not above an upper bound."""
         if widest is None:
             return 2
-        bounds = one_each("widest", checked_width(widest, "widest"), len(self.ranges))
+        bounds = one_each("widest", WIDTH[KEY].checked("widest", widest), len(self.ranges))
         needed = [
             math.ceil(extent / (bound or 1.0) - 1 / STEPS) for extent, bound in zip(self.ranges, bounds, strict=True)
         ]

@@ -88,8 +88,7 @@ def open_ontology(
 
     Args:
         path: A file (also gzipped), an RF2 folder, or one of `ontology_names`. A file of that name wins.
-        format: ``edge-csv``, ``level-csv``, ``obo``, ``owl``, ``skos``, ``rf2``, ``icd10cm`` or ``mesh``; by default it
-            is told from the content.
+        format: The name of a format, as ``obo``; by default it is told from the content.
         root: Keep this concept and its descendants only.
 
     Returns:

@@ -12,6 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError
+from anonto.ontology.readers import Reader
 from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
@@ -19,6 +20,7 @@ from anonto.taxonomy.taxonomy import Provenance
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from anonto.ontology.readers import Start
     from anonto.ontology.source import Source
     from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -133,3 +135,17 @@ def _add_listed_parents(draft: Draft, listed: Counter[tuple[str, str]]) -> None:
 def _listed(cell: str, delimiter: str) -> list[str]:
     parts = [cell] if delimiter == LIST_SEPARATOR else cell.split(LIST_SEPARATOR)
     return [part.strip() for part in parts if part.strip()]
+
+
+def _is_edge_list(start: Start) -> bool:
+    return bool(start.lines) and edge_columns(start.lines[0]) is not None
+
+
+READER = Reader(
+    name=FORMAT,
+    sentence="a CSV with a header and columns `id`, `parent`, and if wanted `label`, `synonyms`, `replaced_by`",
+    endings=(".csv", ".csv.gz", ".tsv", ".txt"),
+    read=read_edge_csv,
+    recognises=_is_edge_list,
+    rank=20,
+)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from anonto.errors import MalformedFileError
-from anonto.ontology.sniff import safe_xml
+from anonto.ontology.readers import Reader
+from anonto.ontology.safe_xml import safe_xml
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
 
@@ -162,3 +163,13 @@ def extended_code(code: str, character: str) -> str:
 
 def _text(element: ET.Element, tag: str) -> str:
     return (element.findtext(tag) or "").strip()
+
+
+READER = Reader(
+    name=FORMAT,
+    sentence="the tabular list of ICD-10-CM in XML",
+    endings=(".xml",),
+    read=read_icd10cm,
+    recognises=lambda start: start.element.startswith("ICD10CM"),
+    rank=10,
+)

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anonto.errors import MalformedFileError
 from anonto.ontology.edge_csv import DELIMITERS, rows
+from anonto.ontology.readers import Reader
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from anonto.ontology.readers import Start
     from anonto.ontology.source import Source
     from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -51,8 +53,9 @@ def read_level_csv(source: Source) -> Taxonomy:
     return draft.finish(Provenance(source=source.name, format=FORMAT, sha256=source.sha256))
 
 
-def looks_like_levels(lines: Sequence[str]) -> bool:
+def _looks_like_levels(start: Start) -> bool:
     """Whether the first lines of a file all have several cells and mostly end in the same one."""
+    lines = start.lines
     delimiter = _delimiter(lines)
     if delimiter is None:
         return False
@@ -140,3 +143,15 @@ def _longer_names(node: tuple[str, ...]) -> Iterator[str]:
     while True:
         yield f"{node[0]} [{number}]"
         number += 1
+
+
+READER = Reader(
+    name=FORMAT,
+    sentence=(
+        "a CSV without a header, one row per value from special to general, as ARX writes generalisation hierarchies"
+    ),
+    endings=(".csv", ".csv.gz", ".tsv", ".txt"),
+    read=read_level_csv,
+    recognises=_looks_like_levels,
+    rank=90,
+)

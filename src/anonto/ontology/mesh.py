@@ -11,13 +11,15 @@ import re
 from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError
+from anonto.ontology.readers import Reader
 from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from anonto.ontology.readers import Start
     from anonto.ontology.source import Source
     from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -60,9 +62,9 @@ def read_mesh(source: Source) -> Taxonomy:
     return draft.finish(Provenance(source=source.name, format=FORMAT, sha256=source.sha256, relations=("tree number",)))
 
 
-def looks_like_tree_numbers(lines: Sequence[str]) -> bool:
+def _looks_like_tree_numbers(start: Start) -> bool:
     """Whether the first lines of a file are all a descriptor and its tree number."""
-    return bool(lines) and all(_LINE.fullmatch(line) for line in lines)
+    return bool(start.lines) and all(_LINE.fullmatch(line) for line in start.lines)
 
 
 def _labels(source: Source) -> dict[str, str]:
@@ -113,3 +115,13 @@ def _on_cycles(edges: set[tuple[str, str]]) -> set[str]:
 def _number_above(number: str) -> str:
     above, _, _ = number.rpartition(".")
     return above or number[0]
+
+
+READER = Reader(
+    name=FORMAT,
+    sentence="the MeSH tree file, `Descriptor;Tree.Number`",
+    endings=(".bin", ".txt"),
+    read=read_mesh,
+    recognises=_looks_like_tree_numbers,
+    rank=30,
+)

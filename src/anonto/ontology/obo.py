@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError
+from anonto.ontology.readers import Reader
 from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
@@ -19,11 +20,15 @@ from anonto.taxonomy.taxonomy import Provenance
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from anonto.ontology.readers import Start
     from anonto.ontology.source import Source
     from anonto.taxonomy.taxonomy import Taxonomy
 
 FORMAT = "obo"
 
+_START = re.compile(r"\[(Term|Typedef|Instance)\]|(format-version|data-version)\s*:")
+_STANZA = re.compile(r"^\[(Term|Typedef|Instance)\]", re.MULTILINE)
+_TAG = re.compile(r"[a-z][\w-]*:\s")
 _SYNONYM_TAGS = ("synonym", "exact_synonym", "narrow_synonym", "broad_synonym", "related_synonym")
 _IDENTIFIER = re.compile(r"(?:\\.|[^\s\\{])+")
 _QUOTED = re.compile(r'"((?:\\.|[^"\\])*)"')
@@ -141,3 +146,18 @@ def _unescaped(value: str) -> str:
     if "\\" not in value:
         return value
     return _ESCAPE.sub(lambda escape: _ESCAPED.get(escape.group(1), escape.group(1)), value)
+
+
+def _is_obo(start: Start) -> bool:
+    first = start.first
+    return bool(_START.match(first) or (_TAG.match(first) and _STANZA.search(start.text)))
+
+
+READER = Reader(
+    name=FORMAT,
+    sentence="OBO flat files 1.0 to 1.4, read leniently",
+    endings=(".obo", ".obo.gz"),
+    read=read_obo,
+    recognises=_is_obo,
+    rank=10,
+)

@@ -12,7 +12,8 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from anonto.errors import MalformedFileError, clipped
-from anonto.ontology.sniff import is_xml, safe_xml
+from anonto.ontology.readers import Reader
+from anonto.ontology.safe_xml import TURTLE, root_tag, safe_xml
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from pyoxigraph import Quad
 
+    from anonto.ontology.readers import Start
     from anonto.ontology.source import Source
     from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -106,7 +108,7 @@ def _statements(source: Source) -> Iterator[Quad]:
     from pyoxigraph import RdfFormat, parse
 
     text, syntax, name = source.text, RdfFormat.TURTLE, "Turtle"
-    if is_xml(text, source.name):
+    if root_tag(text, source.name) is not None:
         text, syntax, name = safe_xml(text, source.name), RdfFormat.RDF_XML, "RDF/XML"
     try:
         yield from parse(input=text, format=syntax, base_iri=_BASE_OF_RELATIVE_IRIS, lenient=True)
@@ -205,3 +207,24 @@ def _best_first(labels: Iterable[tuple[str, str, str]], preferred: str) -> list[
         return predicate != preferred, not english, bool(language), language
 
     return [text for _, _, text in sorted(labels, key=order)]
+
+
+def _is_rdf(start: Start) -> bool:
+    return start.element == "RDF" or RDF in start.tag or TURTLE.match(start.first) is not None
+
+
+OWL_READER = Reader(
+    name="owl",
+    sentence="OWL or RDFS classes in RDF/XML, Turtle or N-Triples",
+    endings=(".owl", ".owl.gz", ".ttl", ".ttl.gz", ".xml", ".rdf"),
+    read=read_owl,
+    recognises=_is_rdf,
+    read_recognised=read_rdf,
+    rank=40,
+)
+SKOS_READER = Reader(
+    name="skos",
+    sentence="SKOS concepts in RDF/XML, Turtle or N-Triples",
+    endings=(".ttl", ".ttl.gz", ".xml", ".rdf"),
+    read=read_skos,
+)

@@ -5,35 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anonto.errors import MalformedFileError, UnknownFormatError
-from anonto.ontology.edge_csv import read_edge_csv
-from anonto.ontology.formats import FORMATS
-from anonto.ontology.icd10cm import read_icd10cm
-from anonto.ontology.level_csv import read_level_csv
-from anonto.ontology.mesh import read_mesh
-from anonto.ontology.obo import read_obo
-from anonto.ontology.rdf import read_owl, read_rdf, read_skos
-from anonto.ontology.rf2 import read_rf2
+from anonto.errors import AnontoError, MalformedFileError, UnknownFormatError
+from anonto.ontology.readers import OWN, own_readers, reader_names, reader_of
 from anonto.ontology.sniff import sniff
 from anonto.ontology.source import kind_of_path, name_of_folder, read_source
+from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
+    from typing import TypeVar
 
-    from anonto.ontology.source import Source
-    from anonto.taxonomy.taxonomy import Taxonomy
+    from anonto.ontology.readers import Reader
 
-_READERS: Mapping[str, Callable[[Source], Taxonomy]] = {
-    "edge-csv": read_edge_csv,
-    "level-csv": read_level_csv,
-    "obo": read_obo,
-    "owl": read_owl,
-    "skos": read_skos,
-    "rdf": read_rdf,
-    "icd10cm": read_icd10cm,
-    "mesh": read_mesh,
-}
+    Given = TypeVar("Given")
 
 
 def read_ontology(
@@ -46,7 +31,7 @@ def read_ontology(
 
     Args:
         path: A file, plain or in gzip, or the folder of an RF2 release. Its name does not matter.
-        format: One of `FORMATS`; by default the content decides.
+        format: The name of a reader; by default the content decides.
         root: A concept; it and what lies below it are kept.
 
     Returns:
@@ -55,20 +40,38 @@ def read_ontology(
     Raises:
         FileError: If the file cannot be read or used; the subclass says why.
     """
-    if format is not None and format not in FORMATS:
-        raise UnknownFormatError(str(path), FORMATS, asked=format)
-    taxonomy = _read_folder(Path(path), format) if kind_of_path(path) == "folder" else _read_file(Path(path), format)
+    asked = None if format is None else reader_of(format)
+    if format is not None and asked is None:
+        raise UnknownFormatError(str(path), reader_names(), asked=format)
+    taxonomy = _read_folder(Path(path), asked) if kind_of_path(path) == "folder" else _read_file(Path(path), asked)
     return taxonomy if root is None else taxonomy.below(root)
 
 
-def _read_folder(folder: Path, format_name: str | None) -> Taxonomy:
-    if format_name not in {None, "rf2"}:
-        raise MalformedFileError(name_of_folder(folder), str(format_name), "it is a folder")
-    return read_rf2(folder)
+def _read_folder(folder: Path, asked: Reader | None) -> Taxonomy:
+    reader = asked or next(one for one in own_readers() if one.read_path)
+    if reader.read_path is None:
+        raise MalformedFileError(name_of_folder(folder), reader.name, "it is a folder")
+    return _read(reader, reader.read_path, folder, name_of_folder(folder))
 
 
-def _read_file(path: Path, format_name: str | None) -> Taxonomy:
-    if format_name == "rf2":
-        raise MalformedFileError(path.name, "RF2", "it is one file; give the folder of the release")
+def _read_file(path: Path, asked: Reader | None) -> Taxonomy:
+    if asked is not None and asked.read_path is not None:
+        return _read(asked, asked.read_path, path, path.name)
     source = read_source(path)
-    return _READERS[format_name or sniff(source.text, source.name)](source)
+    reader = asked or sniff(source.text, source.name)
+    return _read(reader, (not asked and reader.read_recognised) or reader.read, source, source.name)
+
+
+def _read(reader: Reader, read: Callable[[Given], Taxonomy] | None, given: Given, name: str) -> Taxonomy:
+    """What a reader makes of a file; one of another package that fails is told as such."""
+    try:
+        taxonomy = None if read is None else read(given)
+    except AnontoError:
+        raise
+    except Exception as error:
+        if reader.name in OWN:
+            raise
+        raise MalformedFileError(name, reader.name, f"its reader raised {type(error).__name__}") from error
+    if not isinstance(taxonomy, Taxonomy):
+        raise MalformedFileError(name, reader.name, "its reader made no taxonomy of it")
+    return taxonomy

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.errors import EmptyFileError, EncodingError, MalformedFileError, clipped
+from anonto.ontology.readers import Reader
 from anonto.ontology.source import (
     GZIP_MAGIC,
     file_sha256,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.ontology.readers import Start
     from anonto.taxonomy.taxonomy import Taxonomy
 
     Numbers = NDArray[np.int64]
@@ -50,6 +52,7 @@ _FILE = re.compile(
     r"x?(?:sct2_(?P<table>Concept|Relationship|Description)|der2_cRefset_(?P<associations>Association))"
     r"(?:_|(?<=Association))[A-Za-z]*?(?P<type>Snapshot|Full)(?:-[A-Za-z-]+)?_.*\.txt(?:\.gz)?"
 )
+_TABLE_HEADER = "id\teffectivetime\tactive\tmoduleid\t"
 _DATE = re.compile(r"_(\d{8})\D")
 _SEMANTIC_TAG = r"\s*\([^()]*\)$"
 _HEADER_BYTES = 4096
@@ -74,6 +77,8 @@ _NUMBERS = {
 
 def read_rf2(folder: Path) -> Taxonomy:
     """Read a release folder, or any folder above or below it that holds the tables."""
+    if not folder.is_dir():
+        raise MalformedFileError(folder.name, "RF2", "it is one file; give the folder of the release")
     files = _files(folder)
     used = [path for paths in files.values() for path in paths]
     with ThreadPoolExecutor(max_workers=1) as beside:
@@ -293,3 +298,18 @@ def _obsolete(files: Mapping[str, Sequence[Path]], inactive: pl.DataFrame) -> di
     first = ranked.unique("referencedComponentId", keep="first", maintain_order=True)
     found = inactive.join(first, left_on="id", right_on="referencedComponentId", how="left", maintain_order="left")
     return dict(zip(texts, found["targetComponentId"].cast(pl.String).to_list(), strict=True))
+
+
+def _refuse_single_table(start: Start) -> bool:
+    if start.first.lower().startswith(_TABLE_HEADER):
+        raise MalformedFileError(start.name, "RF2", "it is one table of a release; give the folder of the release")
+    return False
+
+
+READER = Reader(
+    name=FORMAT,
+    sentence="the folder of a SNOMED CT release in release format 2",
+    read_path=read_rf2,
+    recognises=_refuse_single_table,
+    rank=0,
+)

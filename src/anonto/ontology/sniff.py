@@ -1,80 +1,80 @@
-"""Which ontology format a text is in, judged by its content alone.
-
-XML is looked at with care before any parser sees it: entities that nest, are overlong or point outside the
-file are refused, while the short namespace entities that editors such as Protégé write are let through.
-"""
+"""Which ontology format a text is in, judged by its content alone."""
 
 from __future__ import annotations
 
 import re
-import sys
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from anonto.errors import EntityError, MalformedFileError, UnknownFormatError, UnsupportedFormatError
-from anonto.ontology.edge_csv import edge_columns
-from anonto.ontology.formats import FORMATS
-from anonto.ontology.level_csv import looks_like_levels
-from anonto.ontology.mesh import looks_like_tree_numbers
+from anonto.errors import AnontoError, UnknownFormatError, UnsupportedFormatError
+from anonto.ontology.readers import (
+    OF_OTHERS,
+    OWN,
+    Start,
+    own_readers,
+    reader_names,
+    readers_of_others,
+    warn_of_broken,
+)
+from anonto.ontology.safe_xml import root_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-MAX_ENTITY_LENGTH = 1024
-MAX_ENTITY_GROWTH = 64 << 20
-MAX_ENTITY_RATIO = 10
+    from anonto.ontology.readers import Reader
 
 _SAMPLE_LINES = 100
-_RDF_NAMESPACE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDF_FORMATS = "RDF/XML, Turtle or OBO"
-_MISC = re.compile(r"\s+|<\?.*?\?>|<!--.*?-->", re.DOTALL)
-_START_TAG = re.compile(r"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)(?=[\s/>])[^>]*>?")
-_DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
-_DOCTYPE_START = re.compile(r"<!DOCTYPE\s++[\w.:-]++(?:[^\[>\"']|\"[^\"]*\"|'[^']*')*+(?=[\[>])")
-_ENTITY = re.compile(r"<!ENTITY\s+([\w.:-]+)\s+(\"[^\"]*\"|'[^']*')\s*>")
-_OTHER_DECLARATION = re.compile(r"<!(?:ELEMENT|ATTLIST|NOTATION)\b(?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>")
-_AMPERSAND = re.compile(r"&(?:(?:amp|#0*38|#[xX]0*26);)+")
-_CHARACTER = re.compile(r"&#(\d{1,7}|[xX][0-9A-Fa-f]{1,6});")
-_REFERENCE = re.compile(r"&([\w.:-]+);")
-_ENTITY_REFERENCE = re.compile(r"&(?!(?:lt|gt|quot|apos);)[\w.:-]+;")
-
-_OBO_START = re.compile(r"\[(Term|Typedef|Instance)\]|(format-version|data-version)\s*:")
-_OBO_STANZA = re.compile(r"^\[(Term|Typedef|Instance)\]", re.MULTILINE)
-_OBO_TAG = re.compile(r"[a-z][\w-]*:\s")
+_MESH_FORMATS = "the MeSH tree file or MeSH in RDF"
+_UNREAD_XML = {
+    "ClaML": ("ClaML", "an edge list in CSV"),
+    "DescriptorRecordSet": ("MeSH XML", _MESH_FORMATS),
+    "SupplementalRecordSet": ("MeSH XML", _MESH_FORMATS),
+}
 _FUNCTIONAL = re.compile(r"(Prefix|Ontology)\s*\(")
 _MANCHESTER = re.compile(r"(Prefix|Ontology|Namespace):(\s|$)")
 _JSON = re.compile(r"\{\s*[\"}]|\[\s*[{\"\[\d]|\[\s*\]\s*$")
-_TURTLE = re.compile(
-    r"@(prefix|base)\b|(?i:PREFIX\s+[\w.-]*:\s*<|BASE\s*<)"
-    r"|(?:(?:<[^<>\"{}|^`\\\s]*>|_:\S+|[\w-]*:[\w.-]+|\[\s*+\])\s++|\[\s++)(?:a|<[^<>\s]*>|[\w-]*:[\w.-]+)\s"
-)
-_RF2_HEADER = "id\teffectivetime\tactive\tmoduleid\t"
 
 
-def sniff(text: str, name: str) -> str:
-    """The format of a text: one of `FORMATS`, or ``"rdf"`` when what it declares must decide."""
-    start = text.lstrip("\ufeff \t\n")
-    if start.startswith("<"):
-        found = _xml_format(start, name)
-        if found:
-            return found
-    lines = list(significant_lines(text))
-    first = "\n".join(lines)
-    _refuse_unsupported(first, name)
-    if _OBO_START.match(first) or (_OBO_TAG.match(first) and _OBO_STANZA.search(text)):
-        return "obo"
-    if lines and edge_columns(lines[0]):
-        return "edge-csv"
-    if looks_like_tree_numbers(lines):
-        return "mesh"
-    if _TURTLE.match(first):
-        return "rdf"
-    if looks_like_levels(lines):
-        return "level-csv"
-    raise UnknownFormatError(name, FORMATS)
+def sniff(text: str, name: str) -> Reader:
+    """The reader that recognises a text."""
+    start = start_of(text, name)
+    refusal = _refusal(start)
+    found = next((one for one in _asked(with_own=refusal is None) if _recognises(one, start)), None)
+    if found is None:
+        raise refusal or UnknownFormatError(name, reader_names())
+    return found
 
 
-def significant_lines(text: str, at_most: int = _SAMPLE_LINES) -> Iterator[str]:
+def _asked(*, with_own: bool) -> Iterator[Reader]:
+    """Readers in the order in which they are asked: those of others after strict forms of ours, before loose ones."""
+    own = own_readers() if with_own else []
+    yield from (one for one in own if one.rank < OF_OTHERS)
+    yield from readers_of_others().values()
+    yield from (one for one in own if one.rank >= OF_OTHERS)
+
+
+def start_of(text: str, name: str) -> Start:
+    """What the readers look at."""
+    content = text.lstrip("\ufeff \t\n")
+    tag = root_tag(content, name) if content.startswith("<") else None
+    if tag is not None:
+        return Start(name, text, element=tag[1], tag=tag[0])
+    return Start(name, text, tuple(_significant_lines(text)))
+
+
+def _recognises(reader: Reader, start: Start) -> bool:
+    try:
+        return reader.recognises(start)
+    except AnontoError:
+        raise
+    except Exception as error:
+        if reader.name in OWN:
+            raise
+        warn_of_broken(reader.name, f"looking at a file raised {type(error).__name__}")
+        return False
+
+
+def _significant_lines(text: str, at_most: int = _SAMPLE_LINES) -> Iterator[str]:
     """The first lines that are neither blank nor a comment of any of the formats."""
     position = 0
     while position < len(text) and at_most:
@@ -87,126 +87,15 @@ def significant_lines(text: str, at_most: int = _SAMPLE_LINES) -> Iterator[str]:
             yield line
 
 
-def _refuse_unsupported(first: str, name: str) -> None:
-    if _FUNCTIONAL.match(first):
-        raise UnsupportedFormatError(name, "OWL in functional syntax", _RDF_FORMATS)
-    if _MANCHESTER.match(first):
-        raise UnsupportedFormatError(name, "OWL in Manchester syntax", _RDF_FORMATS)
-    if _JSON.match(first):
-        kind = "an OBO graph in JSON" if '"graphs"' in first else "JSON"
-        raise UnsupportedFormatError(name, kind, _RDF_FORMATS)
-    if first.lower().startswith(_RF2_HEADER):
-        raise MalformedFileError(name, "RF2", "it is one table of a release; give the folder of the release")
-
-
-# ---------------------------------------------------------------------------------------------- XML
-
-
-def is_xml(text: str, name: str) -> bool:
-    """Whether a text is XML rather than Turtle, which may start with an angle bracket too."""
-    content = text[_prolog(text, name)[0] :]
-    return bool(_START_TAG.match(content)) and not _is_turtle(content)
-
-
-def safe_xml(text: str, name: str) -> str:
-    """XML that any parser may see: without encoding, its DOCTYPE reduced to harmless entities.
-
-    An entity may be declared if it is internal, at most 1,024 characters long and refers to no other entity; all
-    references together may not blow the text up.
-    A DOCTYPE may stand before the root element only: some parsers would obey it anywhere.
-    """
-    end, entities = _prolog(text, name)
-    if _DOCTYPE.search(text, end):
-        raise EntityError(name)
-    if _growth(text, end, entities) > max(MAX_ENTITY_GROWTH, MAX_ENTITY_RATIO * len(text)):
-        raise EntityError(name)
-    declared = "".join(f'<!ENTITY {entity[1]} "{_in_double_quotes(entity[2])}">' for entity in entities)
-    doctype = f"<!DOCTYPE x [{declared}]>" if declared else ""
-    return doctype + "\n" * text.count("\n", 0, end) + text[end:]
-
-
-def _growth(text: str, start: int, entities: Iterable[re.Match[str]]) -> int:
-    """The characters that all references to the entities stand for."""
-    lengths: dict[str, int] = {}
-    for entity in entities:
-        lengths[entity[1]] = max(len(entity[2]), lengths.get(entity[1], 0))
-    if not lengths:
-        return 0
-    references = Counter(found[1] for found in _REFERENCE.finditer(text, start))
-    return sum(references[name] * length for name, length in lengths.items())
-
-
-def _in_double_quotes(quoted: str) -> str:
-    value = _CHARACTER.sub(lambda found: _character(found.group(1)), quoted[1:-1])
-    return value.replace('"', "&quot;").replace("<", "&lt;")
-
-
-def _character(reference: str) -> str:
-    number = int(reference[1:], 16) if reference[0] in "xX" else int(reference)
-    return chr(number) if number <= sys.maxunicode and chr(number) not in "&<" else f"&#{reference};"
-
-
-def _xml_format(text: str, name: str) -> str | None:
-    content = text[_prolog(text, name)[0] :]
-    tag = _START_TAG.match(content)
-    if tag is None or _is_turtle(content):
-        return None
-    element = tag.group(1)
-    if element == "Ontology" and "rdf:about" not in tag.group():
-        raise UnsupportedFormatError(name, "OWL/XML", _RDF_FORMATS)
-    if element == "ClaML":
-        raise UnsupportedFormatError(name, "ClaML", "an edge list in CSV")
-    if element in {"DescriptorRecordSet", "SupplementalRecordSet"}:
-        raise UnsupportedFormatError(name, "MeSH XML", "the MeSH tree file or MeSH in RDF")
-    if element.startswith("ICD10CM"):
-        return "icd10cm"
-    if element == "RDF" or _RDF_NAMESPACE in tag.group():
-        return "rdf"
-    raise UnknownFormatError(name, FORMATS)
-
-
-def _is_turtle(content: str) -> bool:
-    """``<urn:x> a …`` could be a start tag too; only XML has end tags."""
-    return bool(_TURTLE.match(content)) and "</" not in content
-
-
-def _prolog(text: str, name: str) -> tuple[int, list[re.Match[str]]]:
-    """Where the root element starts, and the entities that a harmless DOCTYPE before it declares."""
-    position = _after_misc(text, 0)
-    entities: list[re.Match[str]] = []
-    if not _DOCTYPE.match(text, position):
-        return position, entities
-    start = _DOCTYPE_START.match(text, position)
-    if start is None:
-        raise EntityError(name)
-    position = start.end()
-    if text.startswith("[", position):
-        position, entities = _declarations(text, position + 1, name)
-    return _after_misc(text, text.find(">", position) + 1 or len(text)), entities
-
-
-def _declarations(text: str, start: int, name: str) -> tuple[int, list[re.Match[str]]]:
-    position = _after_misc(text, start)
-    entities = []
-    while not text.startswith("]", position):
-        entity = _ENTITY.match(text, position)
-        declaration = entity or _OTHER_DECLARATION.match(text, position)
-        if declaration is None or (entity and not _is_harmless(entity[2][1:-1])):
-            raise EntityError(name)
-        if entity:
-            entities.append(entity)
-        position = _after_misc(text, declaration.end())
-    return position, entities
-
-
-def _is_harmless(value: str) -> bool:
-    """Whether an entity's value refers to no entity, also after its character references are resolved."""
-    if len(value) > MAX_ENTITY_LENGTH:
-        return False
-    return not _ENTITY_REFERENCE.search(_AMPERSAND.sub("&", value))
-
-
-def _after_misc(text: str, position: int) -> int:
-    while found := _MISC.match(text, position):
-        position = found.end()
-    return position
+def _refusal(start: Start) -> UnsupportedFormatError | None:
+    """Why a text is not read whose format is known and has no reader of ours."""
+    first, found = start.first, _UNREAD_XML.get(start.element)
+    if start.element == "Ontology" and "rdf:about" not in start.tag:
+        found = "OWL/XML", _RDF_FORMATS
+    elif _FUNCTIONAL.match(first):
+        found = "OWL in functional syntax", _RDF_FORMATS
+    elif _MANCHESTER.match(first):
+        found = "OWL in Manchester syntax", _RDF_FORMATS
+    elif _JSON.match(first):
+        found = "an OBO graph in JSON" if '"graphs"' in first else "JSON", _RDF_FORMATS
+    return None if found is None else UnsupportedFormatError(start.name, *found)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from anonto.report.attacks import attack_row, is_shown
 from anonto.report.counts import NOT_SHOWN
-from anonto.report.editions import PUBLISHED, edition_of, parameters_shown, percent, words_for
+from anonto.report.editions import edition_of, has_widths, parameters_shown, published, words_for
 from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed
 from anonto.report.limits import limits
 from anonto.report.map_points import OWN, UNMASKED, map_points
@@ -24,6 +24,7 @@ from anonto.report.words import (
     released_warnings,
 )
 from anonto.risk.findings import against_k, count_linkages, counts_as_risk
+from anonto.risk.telling import percent
 from anonto.utility.score import AtRandom, utility_of
 
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ OF_THE_TABLE = ("mean_rmse", "pmse", "pmse_at_random", "pmse_ratio", "prediction
 PUBLISHED_OF_THE_TABLE = ("pmse_ratio", "prediction")
 COARSE_BINS = 4
 """Bins of the distances moved in the public edition."""
-TELL_THE_WIDTH = ("equi-width-swap", "invariant-swap")
-"""Methods of which the distances moved would tell a width that is kept back."""
 
 
 class AssessmentLike(Protocol):
@@ -274,7 +273,7 @@ def _moved(picture: Mapping[str, Any], method: str, figures: Measured) -> dict[s
         bins = [{"distance": moved_bin(place), "cells": count} for place, count in enumerate(picture["moved"])]
         return {"median": picture["median_moved"], "bins": bins}
     at_once, total = MOVED_BINS // COARSE_BINS, sum(picture["moved"])
-    if method in TELL_THE_WIDTH or figures.step(total) is None:
+    if has_widths(method) or figures.step(total) is None:
         return None
     counts = [sum(picture["moved"][start : start + at_once]) for start in range(0, MOVED_BINS, at_once)]
     bins = [
@@ -315,7 +314,7 @@ def _against_k(one: Risk, found: AssessmentLike, gate: Gate) -> dict[str, Any]:
     )
     if beside is None:
         return {"beyond_k": None, "one_in_k": None, "k_proved": None, "draws": None}
-    is_shown = gate.is_internal or "k" in PUBLISHED.get(beside.step.method.name, ())
+    is_shown = gate.is_internal or "k" in published(beside.step.method.name)
     return {
         "beyond_k": beside.beyond,
         "one_in_k": gate.known(1 / beside.k) if is_shown else None,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from anonto.report.attacks import is_linkage, where_near
-from anonto.report.editions import percent
 from anonto.report.map_chart import risk_utility_chart
 from anonto.report.map_points import OWN
 from anonto.report.markup import chart, code_names, notes, section, table
 from anonto.report.plots import linkage_chart, shown_interval
 from anonto.report.sections import proof_mark
 from anonto.report.words import guarantee_name
+from anonto.risk.attacks.registry import is_linkage
+from anonto.risk.telling import percent, where_near
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,6 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from anonto.errors import ParameterError
+from anonto.methods.parameters import parameters_known
+from anonto.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,42 +23,10 @@ if TYPE_CHECKING:
 Edition = Literal["internal", "public"]
 EDITIONS: tuple[Edition, ...] = ("internal", "public")
 
-PUBLISHED: Mapping[str, tuple[str, ...]] = {
-    "random-swap": (),
-    "frequency-swap": (),
-    "rank-swap-fixed": (),
-    "rank-swap": (),
-    "rank-swap-joint": (),
-    "group-swap": ("k", "move", "refine"),
-    "equi-depth-swap": (),
-    "equi-width-swap": (),
-    "invariant-swap": (),
-    "microaggregate": ("k", "aggregate"),
-    "semantic-noise": (),
-    "semantic-noise-joint": (),
-    "taxonomy-exponential": ("epsilon", "metric"),
-}
-"""The parameters of each method that may be published.
-
-The proof of ``group-swap`` allows the intruder the method, k and the groups; the k of ``microaggregate`` can be counted
-in the release; a mechanism with ε is made to be public. The ε of ``invariant-swap`` is published, but not the rate:
-both together would tell the size of the largest bin. Swaps without a proof keep k and widths back, because an intruder
-who knows them links more; noise keeps its level back for the same reason.
-"""
 DESCRIBED = ("kind", "role", "ontology", "root", "measure", "information_content", "missing", "unmatched")
 """The keys of a column's description that may be published; the others may list cells."""
 STAND_INS = {"k": "k", "rate": "p", "epsilon": "ε"}
 """What a sentence says in place of a parameter that is kept back."""
-
-
-class PassedFloat(float):
-    """A number that came through the gate of the public edition."""
-
-    __slots__ = ()
-
-
-class PassedInt(int):
-    """A whole number that came through the gate of the public edition."""
 
 
 def edition_of(name: str) -> Edition:
@@ -71,7 +41,26 @@ def parameters_shown(method: str, parameters: Mapping[str, Any], edition: Editio
     """The parameters of a step that an edition shows."""
     if edition == "internal":
         return dict(parameters)
-    return {name: value for name, value in parameters.items() if name in PUBLISHED.get(method, ())}
+    public = published(method)
+    return {name: value for name, value in parameters.items() if name in public}
+
+
+def published(method: str) -> tuple[str, ...]:
+    """The parameters of a method that may be published; none of one that is not known.
+
+    The proof of ``group-swap`` allows the intruder the method, k and the groups; the k of ``microaggregate`` can be
+    counted in the release; a mechanism with ε is made to be public. The ε of ``invariant-swap`` is published, but not
+    the rate: both together would tell the size of the largest bin. Swaps without a proof keep k and widths back, as an
+    intruder who knows them links more; noise keeps its level back for the same reason.
+    """
+    known = METHODS.get(method)
+    return () if known is None else tuple(one.name for one in parameters_known(known) if one.takes.is_public)
+
+
+def has_widths(method: str) -> bool:
+    """Whether the distances moved would tell a width that is kept back."""
+    known = METHODS.get(method)
+    return known is not None and known.has_widths
 
 
 def words_for(method: str, parameters: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
@@ -97,13 +86,3 @@ def plan_shown(plan: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
         for name, description in plan["columns"].items()
     }
     return {"columns": columns, "steps": steps}
-
-
-def percent(share: float) -> str:
-    """'9.6 %', '0.02 %', '99.96 %', '100 %': a share with as many digits as it deserves."""
-    if share in (0.0, 1.0) or (isinstance(share, PassedFloat) and share == round(share, 2)):
-        return f"{100 * share:.0f} %"
-    apart = min(abs(share), abs(1 - share))
-    if apart < 0.0001:
-        return "less than 0.01 %" if share < 0.5 else "more than 99.99 %"
-    return f"{100 * share:.2f} %" if apart < 0.01 else f"{100 * share:.1f} %"

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anonto.errors import UngatedNumberError
 from anonto.report.counts import NOT_SHOWN
-from anonto.report.editions import PassedFloat, PassedInt, percent
+from anonto.risk.telling import PassedFloat, PassedInt, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.report.attacks import ALL_ATTACKS, is_linkage
 from anonto.report.verdict import names
+from anonto.risk.attacks.registry import attacks, is_linkage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     Data = Mapping[str, Any]
-
-WHY_NOT_TRIED = {
-    "composition": "composition (other releases of the same persons were not looked at)",
-    "method-aware-linkage": "method-aware-linkage (an intruder who knows the method and its parameters)",
-    "likelihood-linkage": "likelihood-linkage (an intruder who knows the law of the noise)",
-    "attribute-inference": "attribute-inference (no column is described as confidential)",
-}
 
 
 def limits(data: Data, tried: Collection[str]) -> list[str]:
@@ -32,7 +25,9 @@ def limits(data: Data, tried: Collection[str]) -> list[str]:
 
 
 def _attacks(tried: Collection[str]) -> list[str]:
-    missing = [WHY_NOT_TRIED.get(name, name) for name in ALL_ATTACKS if name not in tried]
+    of_intruders_first = sorted(attacks().values(), key=lambda one: (one.once, not one.is_linkage and not one.once))
+    untried = [one for one in of_intruders_first if one.needs_trial and one.name not in tried]
+    missing = [f"{one.name} ({one.not_tried})" if one.not_tried else one.name for one in untried]
     said = [f"Not tried: {'; '.join(missing)}."] if missing else []
     return [*said, "An attack that was tried gives a lower bound: a cleverer intruder may reach more."]
 

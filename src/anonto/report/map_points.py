@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import MapPointsError, ParameterError
-from anonto.report.editions import percent
+from anonto.risk.telling import percent
 
 if TYPE_CHECKING:
     from anonto.report.editions import Edition

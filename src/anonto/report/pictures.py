@@ -5,7 +5,7 @@ Everything is counted once while the two tables are at hand; afterwards no cell 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +35,8 @@ def pictures_of(
     columns: Mapping[str, ComparedColumn],
     steps: Sequence[Sequence[str]],
     known: Sequence[str],
-    counted: CountedCells | None = None,
+    pairs: Mapping[str, ComparedColumn],
+    unchanged: Sequence[int] | None = None,
 ) -> dict[str, Any]:
     """Everything that is drawn of two tables.
 
@@ -43,29 +44,20 @@ def pictures_of(
         columns: The columns of both tables.
         steps: The columns that each step masks.
         known: Those by which records are put into classes: what an intruder may know.
-        counted: What rows tell where they are not at hand.
+        pairs: For each masked column its cells before and after.
+        unchanged: For each step the records that it left as they were, where the rows are not at hand.
     """
     classes = [columns[name] for name in known]
-    unchanged = [_unchanged_records([columns[name] for name in step]) for step in steps] if counted is None else None
-    cells = columns if counted is None else counted.pairs
+    if unchanged is None:
+        unchanged = [_unchanged_records([columns[name] for name in step]) for step in steps]
     return {
-        "columns": {name: _column(cells[name]) for step in steps for name in step},
-        "unchanged_records": unchanged if counted is None else list(counted.unchanged),
+        "columns": {name: _column(pairs[name]) for step in steps for name in step},
+        "unchanged_records": list(unchanged),
         "classes": {"columns": list(known), **_classes(classes)} if classes else None,
         "varied": {name: _varied(column) for name, column in columns.items()},
         "ontologies": _ontologies(columns),
         "at_random": asdict(lost_at_random(columns, [name for step in steps for name in step])),
     }
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CountedCells:
-    """What was counted on the rows of two tables."""
-
-    pairs: Mapping[str, ComparedColumn]
-    """For each masked column the pairs of a cell before and after."""
-    unchanged: tuple[int, ...]
-    """For each step the records that it left as they were."""
 
 
 def _unchanged_records(columns: Sequence[ComparedColumn]) -> int:
@@ -97,25 +89,22 @@ def moved_bin(place: int, n_bins: int = MOVED_BINS) -> str:
 def _column(column: ComparedColumn) -> dict[str, Any]:
     before, after = column.counts("original"), column.counts("masked")
     moved = ~column.same()
-    had_value, amounts = moved & (column.original >= 0), column.of_masked
+    had_value, amounts = moved & (column.original >= 0), column.amounts.masked
     distances = _distances(column, column.original[moved], column.masked[moved])
     # A bin has its upper end: a cell that moved by 0.05 exactly is in the first.
     bins = np.clip(np.ceil(distances * MOVED_BINS - 1e-9).astype(np.int64) - 1, 0, MOVED_BINS - 1)
-    of_moved = None if amounts is None else amounts[moved]
     return {
-        "changed": int(np.count_nonzero(had_value) if amounts is None else amounts[had_value].sum()),
+        "changed": int(amounts[had_value].sum()),
         "missing": {"before": int(before[-1]), "after": int(after[-1])},
-        "moved": counted_rows(bins, MOVED_BINS, of_moved).tolist(),
-        "median_moved": _median(distances, of_moved) if distances.size else 0.0,
+        "moved": counted_rows(bins, MOVED_BINS, amounts[moved]).tolist(),
+        "median_moved": _median(distances, amounts[moved]) if distances.size else 0.0,
         "same_frequencies": bool(np.array_equal(before[:-1], after[:-1])),
         "levels": levels_between(column.attribute, before[:-1], after[:-1]),
     }
 
 
-def _median(numbers: NDArray[np.float64], amounts: NDArray[np.int64] | None) -> float:
+def _median(numbers: NDArray[np.float64], amounts: NDArray[np.int64]) -> float:
     """Of numbers that occur so often each."""
-    if amounts is None:
-        return float(np.median(numbers))
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(amounts[order])
     middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from anonto.report.counts import drawn
 from anonto.report.drawing import Sheet, shortened
-from anonto.report.editions import percent
+from anonto.risk.telling import percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

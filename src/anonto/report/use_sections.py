@@ -5,13 +5,13 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from anonto.report.assessed import TELL_THE_WIDTH
 from anonto.report.chart import frequency_chart
 from anonto.report.counts import NOT_SHOWN
-from anonto.report.editions import PassedFloat
+from anonto.report.editions import has_widths
 from anonto.report.markup import chart, code_names, count, notes, part, section, table
 from anonto.report.plots import MOST_COLUMNS, heat_map, moved_chart
 from anonto.report.sections import distance_readings
+from anonto.risk.telling import PassedFloat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,8 +82,8 @@ def _moved(data: Data) -> str:
     tiles = [_moved_tile(column) for column in told if _has_moved(column["moved"])]
     stayed = [column["name"] for column in told if not _has_moved(column["moved"])]
     hidden = [column for column in data["columns"] if column["moved"] is None]
-    kept_back = [column["name"] for column in hidden if column["method"] in TELL_THE_WIDTH]
-    few = [column["name"] for column in hidden if column["method"] not in TELL_THE_WIDTH]
+    kept_back = [column["name"] for column in hidden if has_widths(column["method"])]
+    few = [column["name"] for column in hidden if not has_widths(column["method"])]
     said = f"<p>No cell became another value in {code_names(stayed)}.</p>\n" if stayed else ""
     said += f"<p>Not published of {code_names(few)}: the cells that moved are few.</p>\n" if few else ""
     said += f"<p>Not published of {code_names(kept_back)}: it would tell a width.</p>\n" if kept_back else ""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import listed
-from anonto.report.attacks import is_linkage
-from anonto.report.editions import PassedFloat, percent
 from anonto.report.gate import step_of
 from anonto.report.words import guarantee_name
 from anonto.risk.alignment import SHUFFLED
+from anonto.risk.attacks.registry import attacks, is_linkage
+from anonto.risk.attacks.row_order import RowOrder
 from anonto.risk.findings import (
     GUESSABLE_SEED,
     NOT_ATTACKED,
@@ -21,21 +21,13 @@ from anonto.risk.findings import (
 from anonto.risk.row_order import FINDING as FOUND_IN_ORDER
 from anonto.risk.row_order import IN_ORDER
 from anonto.risk.row_order import KNOWN as KNOWN_ORDER
-from anonto.risk.row_order import NAME as ROW_ORDER
+from anonto.risk.telling import PassedFloat, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     Data = Mapping[str, Any]
 
-DOES = {
-    "distance-linkage": "takes the record nearest in meaning",
-    "global-linkage": "matches everybody at once",
-    "method-aware-linkage": "leaves out what the method cannot have made",
-    "likelihood-linkage": "takes the most probable record",
-    "composition": "compares two releases",
-    ROW_ORDER: "takes the row at the person’s place",
-}
 ALLOWED = ", the most that the method’s proof allows"
 WITHOUT_A_BOUND = ", so k does not bound the risk here"
 
@@ -72,7 +64,8 @@ def _risk(data: Data) -> str:
         return "How many persons an intruder links is not published."
     if worst is None:
         return "No linkage was tried: the plan names no column by which an intruder could know a person."
-    known, does = names(worst["columns"]) or KNOWN_ORDER, DOES.get(worst["attack"], f"uses {worst['attack']}")
+    known = names(worst["columns"]) or KNOWN_ORDER
+    does = attacks()[worst["attack"]].verdict or f"uses {worst['attack']}"
     if worst["rate"] is None and worst["low"] is None and worst["high"] is None:
         return f"Too few persons were attacked to publish how many the worst intruder, who knows {known}, links."
     hidden = any(is_linkage(one["attack"]) for one in data["measured"]["kept_back"])
@@ -302,7 +295,7 @@ def _to_do(findings: Sequence[str]) -> list[str]:
 
 def public_findings(attacks: Sequence[Data]) -> list[str]:
     """What must not be overlooked, in the numbers that may be published."""
-    found = [FOUND_IN_ORDER for one in attacks if one["attack"] == ROW_ORDER]
+    found = [FOUND_IN_ORDER for one in attacks if one["attack"] == RowOrder.name]
     for one in attacks:
         if one["beyond_k"] != "above" or not is_linkage(one["attack"]):
             continue

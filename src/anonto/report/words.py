@@ -5,83 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import listed
+from anonto.methods.registry import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-METHOD_SENTENCES = {
-    "random-swap": (
-        "Each record exchanged its value with another record that was picked by chance. Every value occurs exactly as "
-        "often as before; who has it is left to chance, so relations with other columns are lost."
-    ),
-    "frequency-swap": (
-        "The records were put in order of how common their value is, and each exchanged its value with one of the next "
-        "{k} records in that order. Every value occurs exactly as often as before; common values went to records with "
-        "common values, rare to rare. What the values mean was not considered."
-    ),
-    "rank-swap-fixed": (
-        "The records were put in order, beginning with the most unusual value and going on with those closest to it in "
-        "meaning, and each record exchanged its value with one a little further on, picked by chance. Every value "
-        "occurs exactly as often as before. Values that stand side by side in this order can be far apart in meaning."
-    ),
-    "rank-swap": (
-        "Each record exchanged its value with that of a record, picked by chance, among those closest to it in "
-        "meaning. Every value occurs exactly as often as before, and went to records whose values mean something "
-        "similar. A value stayed where it was when all records near enough had been exchanged already."
-    ),
-    "rank-swap-joint": (
-        "Each value was exchanged with that of a record, picked by chance, among those most alike in all these columns "
-        "together; each column had its own partners. Every value occurs exactly as often as before, and what the "
-        "columns have to do with each other is kept as far as similar records allow. A value stayed where it was when "
-        "all records near enough had been exchanged already."
-    ),
-    "group-swap": (
-        "The records were put into groups of at least {k} that are close in meaning, and inside each group the values "
-        "of these columns were dealt out anew by chance, missing cells like values. Every value occurs exactly as "
-        "often as before, and comes from a record of the same group."
-    ),
-    "equi-depth-swap": (
-        "The records were put into small bins of about {k} records that are alike, and in each bin pairs of records, "
-        "picked by chance, exchanged their values in these columns, all together. Every value, and every combination "
-        "of values in these columns, occurs exactly as often as before; which record has it has changed."
-    ),
-    "equi-width-swap": (
-        "The columns were cut into bins of equal width, and records in the same bin of every column exchanged their "
-        "values in these columns, all together, in pairs picked by chance. Every value, and every combination of "
-        "values in these columns, occurs exactly as often as before, and no number moved by more than the width. A "
-        "record that was alone in its bin stayed as it was."
-    ),
-    "semantic-noise": (
-        "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a random number "
-        "said; numbers had a random number added. Each column had its own random numbers. Values that no record had "
-        "may occur now, and rare values may have become more frequent or have disappeared."
-    ),
-    "semantic-noise-joint": (
-        "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a random number "
-        "said; numbers had a random number added. The random numbers of a record belong together as its columns do, "
-        "so that what the columns have to do with each other is kept better than if each were changed alone. Values "
-        "that no record had may occur now."
-    ),
-    "taxonomy-exponential": (
-        "Each value was drawn anew by chance from all concepts of its taxonomy, near ones more often than far ones, "
-        "and possibly the value itself. The chances follow from the value of the record alone, with a privacy "
-        "parameter ε of {epsilon}: small values of ε make it hard to tell from a released value what the true one was."
-    ),
-    "microaggregate": (
-        "The records were put into groups of at least {k} that are close in meaning, and the values of these columns "
-        "were replaced group by group: where the parameter “aggregate” is “centroid”, by what lies in the middle of "
-        "the group, the same for all its records; where it is “synthetic”, by values drawn by chance from around "
-        "each. A value of the masked table need not have occurred before."
-    ),
-    "invariant-swap": (
-        "The records were put into bins of similar records. Each record was selected with probability {rate}, and the "
-        "selected records of a bin took each other’s values in these columns, all together, in an order left to "
-        "chance. Every combination of values in these columns occurs exactly as often as before, in every bin."
-    ),
-}
-
-
-MOVE_WHOLE_ROWS = ("equi-depth-swap", "equi-width-swap", "invariant-swap")
 WHOLE_ROWS = (
     "Combinations leave as they were: whoever knows some of a person’s cells in these columns may find the row and "
     "read the rest."
@@ -90,9 +18,10 @@ WHOLE_ROWS = (
 
 def method_sentence(method: str, parameters: Mapping[str, Any]) -> str:
     """What a method did, for a reader who is no statistician."""
-    sentence = METHOD_SENTENCES.get(method, "The values were changed by the method “{method}”.")
+    known = METHODS.get(method)
+    sentence = "The values were changed by the method “{method}”." if known is None else known.words.report
     told = sentence.format_map({"method": method, **parameters})
-    is_whole = method in MOVE_WHOLE_ROWS or (method == "group-swap" and parameters.get("move") == "together")
+    is_whole = known is not None and known.moves_whole_records_with(parameters)
     return f"{told} {WHOLE_ROWS}" if is_whole else told
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from anonto import stats
-from anonto.engine.local import apply_by_row
 from anonto.plan import plan_of
 from anonto.reproduction.measured import Measured
 from anonto.rng import Seed
@@ -21,7 +20,7 @@ from anonto.table.records import distinct_records
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonto.methods.registry import RowMethod
+    from anonto.methods.method import RowMethod
     from anonto.reproduction.samples import Sample
     from anonto.reproduction.scope import Scope
     from anonto.table.attributes import NominalAttribute
@@ -138,7 +137,7 @@ class FittedNoise:
 
     def released(self, seed: int) -> pl.DataFrame:
         """The released concepts."""
-        after = apply_by_row(self._masker, self._before, self._rows, Seed(seed).key("apply", 0))
+        after = self._masker.apply(self._before, self._rows, Seed(seed).key("apply", 0))
         attributes = cast("Sequence[NominalAttribute]", self._masker.attributes)
         return pl.DataFrame(
             {

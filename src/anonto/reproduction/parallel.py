@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,13 +26,6 @@ class Job:
     subject: str
     """The name of the sample that is its first argument."""
     arguments: tuple[Any, ...] = ()
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def results_of(

@@ -15,10 +15,9 @@ from anonto.reproduction.measured import Measured
 from anonto.risk.distance_linkage import distance_linkage
 from anonto.risk.global_linkage import global_linkage
 from anonto.risk.method_aware_linkage import method_aware_linkage
-from anonto.risk.relations import is_swap
 from anonto.risk.seen_step import seen_step
 from anonto.run import mask
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 
@@ -166,7 +165,7 @@ def _description(sample: Sample, column: str) -> ColumnDescription:
 def _compared(sample: Sample, table: pl.DataFrame, columns: Sequence[str]) -> list[ComparedColumn]:
     open_once = opener()
     return [
-        compared_column(name, sample.table[name], table[name], _description(sample, name), open_once)
+        compared_column(name, BothCells.of(sample.table[name], table[name]), _description(sample, name), open_once)
         for name in columns
     ]
 
@@ -177,11 +176,18 @@ def _linked(
     """The share of persons linked by intruders who know all columns: nearest, all at once, knowing the method."""
     table, open_once = release.table, opener()
     compared = _compared(sample, table, columns)
-    cells = {name: (sample.table[name], table[name]) for name in columns}
+    cells = {name: BothCells.of(sample.table[name], table[name]) for name in columns}
     steps = [
-        seen_step(step.method, step.columns, cells, lambda name: _description(sample, name), open_once)
+        seen_step(
+            step.method,
+            step.columns,
+            cells,
+            lambda name: _description(sample, name),
+            open_once,
+            compared[0].amounts.original,
+        )
         for step in release.plan.steps
-        if is_swap(step.method)
+        if step.method.is_swap
     ]
     found = distance_linkage(compared).rate, global_linkage(compared, rng).rate
     return *found, max(one.rate for one in method_aware_linkage(compared, steps, {}, rng))

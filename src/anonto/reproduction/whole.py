@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from anonto.errors import ParameterError
 from anonto.reproduction import equi_width, marginality, noise, rank_swapping
 from anonto.reproduction.mapping import in_snomed_ct
-from anonto.reproduction.parallel import results_of, usable_cores
+from anonto.reproduction.parallel import results_of
 from anonto.reproduction.results import Reproduction
 from anonto.reproduction.scope import FULL, QUICK
 from anonto.reproduction.source import made_up_source, public_source
+from anonto.threads import n_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,7 +66,7 @@ def reproduce(
         if progress is not None:
             progress(next(numbers), len(jobs))
 
-    found = results_of(jobs, subjects, workers=usable_cores() if workers is None else workers, done=done)
+    found = results_of(jobs, subjects, workers=n_threads() if workers is None else workers, done=done)
     return Reproduction(
         papers=tuple(_result(paper, found, subjects, source, scope) for paper in chosen),
         data=source.name,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from anonto.engine.files.workspace import workspace
 from anonto.errors import ExistingFileError, ForeignFolderError, UnwritableFileError
 from anonto.reproduction.pages import index_page, paper_page
 from anonto.reproduction.summary import claims_csv, markdown, table_csv
 from anonto.reproduction.whole import PAPERS
 from anonto.stopping import held
+from anonto.table.left_behind import clear_left_over
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +24,11 @@ OUTPUTS = frozenset(
 
 
 def require_free(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that is there, or with force one that holds anything that is not ours."""
+    """Refuse a folder that is there, or with force one that holds anything that is not ours.
+
+    What killed runs left beside it is cleared.
+    """
+    clear_left_over(folder.resolve().parent)
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -47,20 +50,17 @@ def write(run: Reproduction, folder: Path, *, force: bool = False) -> None:
     """
     target = folder.resolve()
     require_free(target, force=force)
-    beside = target.with_name(f".anonto-{secrets.token_hex(8)}")
-    old = target.with_name(f".anonto-{secrets.token_hex(8)}")
     try:
-        beside.mkdir(parents=True)
-        _fill(run, beside)
-        require_free(target, force=force)
-        with held:
-            _exchange(beside, target, old)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with workspace(target) as room:
+            beside = room / "new"
+            beside.mkdir()
+            _fill(run, beside)
+            require_free(target, force=force)
+            with held:
+                _exchange(beside, target, room / "old")
     except OSError as error:
         raise UnwritableFileError(str(folder), error.strerror or "unknown reason") from None
-    finally:
-        for rest in (beside, old):
-            with suppress(OSError):
-                shutil.rmtree(rest)
 
 
 def _exchange(beside: Path, target: Path, old: Path) -> None:

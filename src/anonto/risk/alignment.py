@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
-from anonto.table.columns import encode
 from anonto.table.records import counted, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from anonto.table.comparison import ComparedColumn
@@ -32,16 +30,16 @@ SHUFFLED = (
 )
 
 
-def shows_order(cells: Sequence[pl.Series], amounts: NDArray[np.int64] | None = None) -> bool:
+def shows_order(columns: Sequence[NDArray[np.int32]], amounts: NDArray[np.int64]) -> bool:
     """Whether columns that are the same in both tables, row by row, would hardly be so if the rows were shuffled.
 
     Args:
-        cells: Of these columns.
-        amounts: How many rows of the table each row stands for; None where it stands for itself.
+        columns: The codes of these columns.
+        amounts: How many rows of the table each row stands for.
     """
-    if not cells:
+    if not columns:
         return False
-    records, record_of = distinct_rows([encode(one).codes for one in cells])
+    records, record_of = distinct_rows(columns)
     counts = counted(record_of, records.shape[0], amounts)
     n = int(counts.sum())
     orders = gammaln(n + 1) - gammaln(counts + 1).sum()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.risk import kernels
+from anonto.risk.attacks.attribute_inference import AttributeInference
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.space import Space
 from anonto.table.attributes import NumericAttribute
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from anonto.table.comparison import ComparedColumn
 
-NAME = "attribute-inference"
 CLOSE = 0.05
 """A number is inferred when it is met within this share of the column's range."""
 PERSONS_AT_ONCE = 64
@@ -48,7 +48,7 @@ def attribute_inference(
     persons = persons[secret.original[persons] >= 0]
     targets = np.stack([column.original[persons] for column in known], axis=1)
     records, record_of = distinct_rows([*(column.masked for column in known), secret.masked])
-    amounts, own = counted(record_of, records.shape[0], secret.of_masked), record_of[persons].astype(np.int64)
+    amounts, own = counted(record_of, records.shape[0], secret.amounts.masked), record_of[persons].astype(np.int64)
     released = np.ascontiguousarray(records[:, :-1])
     target_rows = space.rows_of(targets)
     target_numbers, released_numbers = space.numbers_of(targets), space.numbers_of(released)
@@ -80,7 +80,7 @@ def attribute_inference(
     counts = secret.counts("masked")[:-1]
     most_frequent = float(counts.max() / counts.sum()) if counts.any() else 0.0
     return Risk(
-        attack=NAME,
+        attack=AttributeInference.name,
         knowledge="the original values of one person in these columns; the rate is what her own record adds",
         columns=tuple(column.name for column in known),
         rate=_added(success, without),

@@ -109,7 +109,7 @@ class Candidates:
             sum(widths),
             np.ascontiguousarray(records[:, -1]),
             int(class_of.max(initial=0)) + 1,
-            counted(record_of_row, records.shape[0], columns[0].of_masked),
+            counted(record_of_row, records.shape[0], columns[0].amounts.masked),
             record_of_row,
         )
 

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.risk.attacks.real_k import RealK
+from anonto.risk.attacks.uniqueness import Uniqueness
 from anonto.risk.earth_mover import earth_movers_distance
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.attributes import NumericAttribute, TextAttribute
@@ -51,7 +53,7 @@ def real_k(columns: Sequence[ComparedColumn]) -> Risk:
     alone = float(np.count_nonzero(sizes == 1))
     low, high = wilson_interval(alone, n)
     return Risk(
-        attack="real-k",
+        attack=RealK.name,
         knowledge="the released values of a record in these columns; the rate is the share of records that are alone",
         columns=tuple(column.name for column in columns),
         rate=alone / n if n else 0.0,
@@ -79,7 +81,7 @@ def uniqueness(columns: Sequence[ComparedColumn], confidential: Sequence[Compare
     low, high = wilson_interval(hits, stays_alone.size)
     n_alone = int(np.count_nonzero(original_sizes == 1))
     return Risk(
-        attack="uniqueness",
+        attack=Uniqueness.name,
         knowledge="that a person is in the table and unique in these columns",
         columns=tuple(column.name for column in columns),
         rate=hits / stays_alone.size if n else 0.0,
@@ -114,7 +116,7 @@ def _alone_by_chance(columns: Sequence[ComparedColumn]) -> float:
     if not n:
         return 0.0
     rng = np.random.default_rng(0)
-    if columns[0].amounts is not None:
+    if not columns[0].amounts.row_by_row:
         counts = [_classes([column])[0] for column in columns]
         if len(columns) == 1:
             return float(np.count_nonzero(counts[0] == 1)) / n
@@ -154,7 +156,7 @@ def _diversity(column: ComparedColumn, number: Codes, sizes: Longs) -> dict[str,
     width = column.n_values + 1
     codes = np.where(column.masked >= 0, column.masked, column.n_values)
     unique, place_of = np.unique(number.astype(np.int64) * width + codes, return_inverse=True)
-    counts = counted(place_of, unique.size, column.of_masked)
+    counts = counted(place_of, unique.size, column.amounts.masked)
     class_of, value_of = unique // width, (unique % width).astype(np.int32)
     starts = np.flatnonzero(np.r_[True, class_of[1:] != class_of[:-1]])
     ends = np.r_[starts[1:], unique.size]

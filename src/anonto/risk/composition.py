@@ -13,57 +13,38 @@ release, and says nothing of two.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonto.risk import candidate_kernels as kernels
+from anonto.risk.attacks.composition import Composition
 from anonto.risk.candidates import Targets, room_for
 from anonto.risk.kernels import TIE
 from anonto.risk.method_aware_linkage import counted, fewer_persons, link, search_candidates
 from anonto.risk.rate import Risk, wilson_interval
-from anonto.table.columns import encode
 from anonto.table.records import distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from anonto.risk.candidates import Candidates, Found
-    from anonto.risk.seen_step import SeenStep
-    from anonto.table.comparison import ComparedColumn
+    from anonto.risk.comparison import Comparison
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-NAME = "composition"
 WARNING = (
     "Guarantees of masking methods hold for one release: whoever has two releases of the same records knows more than "
     "either tells."
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Side:
-    """One of two releases of the same source, its rows in the order of the original."""
-
-    columns: Mapping[str, ComparedColumn]
-    steps: Sequence[SeenStep]
-    """Those that swap."""
-    cells: Mapping[str, tuple[pl.Series, pl.Series]]
-    """For each column that no step masks the cells of the original and of the release."""
-    rows: Longs
-    """For each row of the release which row of the source it was."""
-    leaving: Mapping[str, tuple[pl.Series, pl.Series]] = field(default_factory=dict)
-    """For each column that leaves, masked or not, the cells of the original and of the release."""
-
-
 def composition(
-    names: Sequence[str], first: Side, second: Side, rng: np.random.Generator, rows: Longs | None = None
+    names: Sequence[str], first: Comparison, second: Comparison, rng: np.random.Generator, rows: Longs | None = None
 ) -> Risk:
     """Link persons to the candidates that two releases leave together.
 
@@ -77,13 +58,13 @@ def composition(
     sides = (first, second)
     shared = np.intersect1d(first.rows, second.rows)
     persons = shared if rows is None else np.intersect1d(shared, rows)
-    linking = sorted(set(first.cells) & set(second.cells))
+    linking = sorted(set(first.as_is) & set(second.as_is))
     classes = _classes(sides, linking)
     known = [[side.columns[name] for name in names] for side in sides]
     for columns in known:
         persons = fewer_persons(columns, persons, rng)
     searched = [
-        search_candidates(columns, side.steps, side.cells, np.searchsorted(side.rows, persons), classes=of_row)
+        search_candidates(columns, side.swaps, side.as_is, np.searchsorted(side.rows, persons), classes=of_row)
         for columns, side, of_row in zip(known, sides, classes, strict=True)
     ]
     released = [candidates for candidates, _, _ in searched]
@@ -95,7 +76,7 @@ def composition(
     low, high = wilson_interval(float(hits.sum()), hits.size)
     n_rows = sides[at].rows.size
     return Risk(
-        attack=NAME,
+        attack=Composition.name,
         knowledge="the original values of one person in these columns; two releases of the same records, and how each "
         f"was masked{_of_all(first, second, names)}{_linked_by(linking)}",
         columns=tuple(names),
@@ -115,9 +96,9 @@ def composition(
     )
 
 
-def _of_all(first: Side, second: Side, names: Sequence[str]) -> str:
+def _of_all(first: Comparison, second: Comparison, names: Sequence[str]) -> str:
     """Which columns must be known of everybody, to compute groups and neighbours."""
-    swaps = [step for step in (*first.steps, *second.steps) if step.method.together and set(step.names) & set(names)]
+    swaps = [step for step in (*first.swaps, *second.swaps) if step.method.together and set(step.names) & set(names)]
     columns = dict.fromkeys(name for step in swaps for name in step.names)
     return f"; the original values of all persons in {', '.join(columns)}" if columns else ""
 
@@ -128,12 +109,12 @@ def _linked_by(linking: Sequence[str]) -> str:
     return f"; rows of both that agree in {', '.join(linking)} may be the same person's"
 
 
-def _classes(sides: Sequence[Side], linking: Sequence[str]) -> list[Codes]:
+def _classes(sides: Sequence[Comparison], linking: Sequence[str]) -> list[Codes]:
     """For the rows of each release a number, the same for rows of both that agree in all linking columns."""
     n_first = sides[0].rows.size
     parts = []
     for name in linking:
-        columns = [encode(side.cells[name][1]) for side in sides]
+        columns = [side.as_is[name].masked for side in sides]
         number = {text: place for place, text in enumerate(dict.fromkeys((*columns[0].values, *columns[1].values)))}
         parts.append(
             np.concatenate(

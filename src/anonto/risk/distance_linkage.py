@@ -3,6 +3,8 @@
 Ties count one over their number, so that an unmasked table gives its distinct records divided by its rows.
 
 References: Pagliuca, Seri, ISTAT 1999; Domingo-Ferrer, Torra, in Confidentiality, Disclosure and Data Access (2001).
+
+Step by step: `anonto.risk.plain.distance_linkage`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.risk import kernels
+from anonto.risk.attacks.distance_linkage import DistanceLinkage
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.space import Released, Space
 from anonto.table.records import distinct_rows
@@ -22,8 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anonto.table.comparison import ComparedColumn
-
-NAME = "distance-linkage"
 
 
 def distance_linkage(columns: Sequence[ComparedColumn], rows: NDArray[np.int64] | None = None) -> Risk:
@@ -38,7 +39,7 @@ def distance_linkage(columns: Sequence[ComparedColumn], rows: NDArray[np.int64] 
     low, high = wilson_interval(float(hits.sum()), hits.size)
     n_rows = columns[0].n_rows
     return Risk(
-        attack=NAME,
+        attack=DistanceLinkage.name,
         knowledge="the original values of one person in these columns; nothing of the method",
         columns=tuple(column.name for column in columns),
         rate=float(hits.mean()) if hits.size else 0.0,

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from anonto.errors import counted, listed
 from anonto.methods.guarantee import Setting
-from anonto.methods.parameters import k_for
+from anonto.risk.attacks.registry import is_linkage
 from anonto.risk.rate import wilson_interval
-from anonto.risk.row_order import NAME as ROW_ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonto.methods.registry import Method
+    from anonto.methods.method import Method
     from anonto.risk.rate import Risk
 
 OF_A_PROOF = "One of its conditions does not hold here, or chance did what it does in"
@@ -154,7 +153,7 @@ def _read_rows(one: Risk) -> str:
 
 def count_linkages(risk: Sequence[Risk]) -> int:
     """How many linkages are held against 1/k together."""
-    return sum(is_linkage(one) and one.n > 0 for one in risk)
+    return sum(is_linkage(one.attack) and one.n > 0 for one in risk)
 
 
 def against_k(
@@ -175,7 +174,7 @@ def against_k(
         n_linkages: How many linkages are compared.
         settings: For each step what its guarantee rests on; None for what breaks none.
     """
-    if not is_linkage(linkage) or not linkage.n:
+    if not is_linkage(linkage.attack) or not linkage.n:
         return None
     low, high = wilson_interval(linkage.rate * linkage.n, linkage.n, n_linkages)
     found = [
@@ -242,25 +241,19 @@ def _proven(linkage: Risk) -> str | None:
     )
 
 
-def is_linkage(risk: Risk) -> bool:
-    """Whether an attack takes released records for those of persons."""
-    return risk.attack.endswith("linkage") or risk.attack in {"composition", ROW_ORDER}
-
-
 def worst_linkage(risk: Sequence[Risk]) -> Risk | None:
     """The linkage that reached most; None where there is none."""
-    return max((one for one in risk if is_linkage(one)), key=lambda one: one.rate, default=None)
+    return max((one for one in risk if is_linkage(one.attack)), key=lambda one: one.rate, default=None)
 
 
 def counts_as_risk(risk: Risk) -> bool:
     """Whether plans are compared by an attack: a linkage, or the reading of rows that leave whole."""
-    return is_linkage(risk) or bool(risk.details.get("whole_rows"))
+    return is_linkage(risk.attack) or bool(risk.details.get("whole_rows"))
 
 
 def k_of(step: Masking, n_records: int) -> int | None:
     """The k of a step, also where it is given as a share of the records; None where its method has none."""
-    k, percent = (getattr(step.method, name, None) for name in ("k", "percent"))
-    return None if k is None and percent is None else k_for(k, percent, n_records)
+    return step.method.k_among(n_records)
 
 
 def _percent(share: float) -> str:

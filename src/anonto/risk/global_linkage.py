@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.risk.attacks.global_linkage import GlobalLinkage
 from anonto.risk.blocks import Block, blocks_of
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.space import Released, Space
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
     Longs = NDArray[np.int64]
 
-NAME = "global-linkage"
 MOST_PERSONS = 20_000
 """Persons of larger tables are matched in blocks, together about as many."""
 PERSONS_OF_A_BLOCK = 5_000
@@ -57,7 +57,7 @@ def global_linkage(columns: Sequence[ComparedColumn], rng: np.random.Generator) 
     hits, whom = _hits(columns, rng) if n_rows else (np.empty(0), MATCHED_AT_ONCE)
     low, high = wilson_interval(float(hits.sum()), hits.size)
     return Risk(
-        attack=NAME,
+        attack=GlobalLinkage.name,
         knowledge=f"the original values of {whom} in these columns; nothing of the method",
         columns=tuple(column.name for column in columns),
         rate=float(hits.mean()) if hits.size else 0.0,
@@ -72,7 +72,7 @@ def whom_matched(columns: Sequence[ComparedColumn], blocks: Sequence[Block]) -> 
     """Who was matched, and how."""
     if is_whole(columns, blocks):
         return MATCHED_AT_ONCE
-    if columns[0].amounts is not None:
+    if not columns[0].amounts.row_by_row:
         return "persons drawn at random, matched at once and without all others (who mostly would help),"
     return "all persons, matched in blocks of neighbours (a lower bound),"
 
@@ -91,7 +91,7 @@ def _hits(columns: Sequence[ComparedColumn], rng: np.random.Generator) -> tuple[
     for block in blocks:
         targets, number = distinct_rows([column.original[block.persons] for column in columns])
         found, distances = space.nearest_some(targets, released, NEAREST_ROWS)
-        rows = None if columns[0].amounts is not None else released.record_of_row
+        rows = released.record_of_row if columns[0].amounts.row_by_row else None
         match = match_records(found[number], distances[number], released.amounts, rows, rng)
         counted = block.persons[: block.n_counted]
         hits[counted] = found_by(match[: block.n_counted], released.record_of_row[counted], released.amounts)
@@ -114,7 +114,7 @@ def blocks_to_match(
     n_persons, most = columns[0].n_persons, min(MOST_PERSONS, most)
     if n_persons <= most:
         return [Block(np.arange(n_persons), n_persons)]
-    if columns[0].amounts is not None:
+    if not columns[0].amounts.row_by_row:
         return [Block(np.sort(rng.choice(n_persons, most, replace=False)), most)]
     size = min(PERSONS_OF_A_BLOCK, most)
     return blocks_of(columns, space, max(1, most // size), size, rng)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from anonto.risk.attacks.interval_disclosure import IntervalDisclosure
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.attributes import NominalAttribute, NumericAttribute
 from anonto.table.records import counted
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-NAME = "interval-disclosure"
 NEAR = 0.1
 """Cells within this distance of the original count as disclosed."""
 BRANCHES = {"the same branch below the root": 1, "the same branch two levels below the root": 2}
@@ -57,14 +57,13 @@ class _Pairs:
 
     before: Codes
     after: Codes
-    amounts: Longs | None
-    """How many cells each stands for; None where it stands for itself."""
+    amounts: Longs
+    """How many cells each stands for."""
 
     @classmethod
     def of(cls, column: ComparedColumn) -> _Pairs:
         present = (column.original >= 0) & (column.masked >= 0)
-        amounts = None if column.amounts is None else column.amounts.masked[present]
-        return cls(column.original[present], column.masked[present], amounts)
+        return cls(column.original[present], column.masked[present], column.amounts.masked[present])
 
     def shares(self, before: NDArray[np.integer], after: NDArray[np.integer], n_numbers: int) -> tuple[Floats, Floats]:
         """The shares of the numbers of cells before and after."""
@@ -136,15 +135,13 @@ def _sharing(sets: sparse.csr_array, before: Floats, after: Floats) -> float:
 
 
 def _risk(
-    column: ComparedColumn, within: str, what: str, found: tuple[NDArray[np.bool_], Longs | None], baseline: float
+    column: ComparedColumn, within: str, what: str, found: tuple[NDArray[np.bool_], Longs], baseline: float
 ) -> Risk:
     hits, amounts = found
-    n_hits, n = float(np.count_nonzero(hits)), int(hits.size)
-    if amounts is not None:
-        n_hits, n = float(amounts[hits].sum()), int(amounts.sum())
+    n_hits, n = float(amounts[hits].sum()), int(amounts.sum())
     low, high = wilson_interval(n_hits, n)
     return Risk(
-        attack=NAME,
+        attack=IntervalDisclosure.name,
         knowledge=f"which released cell is whose; the rate says {what}",
         columns=(column.name,),
         rate=n_hits / n if n else 0.0,

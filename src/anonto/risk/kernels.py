@@ -5,6 +5,8 @@ All tables of a space lie in one flat array: the squared distance of values a an
 the difference of two numbers is multiplied by before it is squared. Numbers themselves are never scaled, so that equal
 differences stay equal, and a squared distance is 0 only where the numbers are the same. A missing cell is at squared
 distance 1 to a value and 0 to another missing cell.
+
+The steps named in `nearest` are those of its plain version, `anonto.risk.plain.distance_linkage`.
 """
 
 from __future__ import annotations
@@ -79,6 +81,7 @@ def nearest(
         n_least: For the answer.
     """
     for i in range(targets.shape[0]):
+        # Steps 1 and 2: the least squared distance to any released row, and how many rows are at it.
         best = np.inf
         n_best = 0
         group = lead_of_target[i]

@@ -16,17 +16,18 @@ import polars as pl
 
 from anonto.risk.relations import equal_cells
 from anonto.table.attributes import NumericAttribute
-from anonto.table.comparison import ComparedColumn
+from anonto.table.columns import Column
+from anonto.table.comparison import BothCells, ComparedColumn
 from anonto.table.description import ColumnDescription
 from anonto.table.records import distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from anonto.risk.rate import Risk
     from anonto.table.comparison import Amounts
 
-    Cells = Mapping[str, tuple[pl.Series, pl.Series]]
+    Cells = Mapping[str, BothCells]
 
 AS_ONE = "\0 columns that no step masks"
 """The name of the column that stands for several; no column of a file is called so."""
@@ -66,7 +67,8 @@ def all_known(
     steps: Sequence[Sequence[str]],
     columns: Mapping[str, ComparedColumn],
     cells: Cells,
-    is_confidential: Callable[[str], bool],
+    confidential: Collection[str],
+    amounts: Amounts,
 ) -> list[Known]:
     """What intruders know, the worst case last; it is left out where it is one of the others.
 
@@ -74,10 +76,11 @@ def all_known(
         steps: The columns that each step masks.
         columns: Of both tables, with their distances.
         cells: Of every column that leaves and that no step masks, the cells of both tables.
-        is_confidential: Whether a column is declared so.
+        confidential: Columns that are declared so.
+        amounts: What the rows stand for.
     """
     declared = [Known(names, [columns[name] for name in names], cells) for names in scenarios(steps, columns)]
-    worst = everything(steps, columns, cells, is_confidential)
+    worst = everything(steps, columns, cells, confidential, amounts)
     return declared if worst is None or worst.names in {one.names for one in declared} else [*declared, worst]
 
 
@@ -85,28 +88,33 @@ def everything(
     steps: Sequence[Sequence[str]],
     columns: Mapping[str, ComparedColumn],
     cells: Cells,
-    is_confidential: Callable[[str], bool],
+    confidential: Collection[str],
+    amounts: Amounts,
 ) -> Known | None:
     """What the worst-case intruder knows; None where all that leaves is confidential, or nobody is in it."""
-    masked = [columns[name] for step in steps for name in step if not is_confidential(name)]
-    as_is = [name for name in cells if not is_confidential(name)]
+    masked = [columns[name] for step in steps for name in step if name not in confidential]
+    as_is = [name for name in cells if name not in confidential]
     names = tuple(sorted([*(one.name for one in masked), *as_is]))
-    if not names or (as_is and not len(cells[as_is[0]][0])):
+    if not names or (as_is and not len(cells[as_is[0]].original)):
         return None
-    amounts = next((one.amounts for one in columns.values()), None)
     one = [as_one([cells[name] for name in as_is], amounts)] if as_is else []
-    return Known(names, [*masked, *one], {each.name: _series(each) for each in one})
+    return Known(names, [*masked, *one], {each.name: _as_cells(each) for each in one})
 
 
-def as_one(cells: Sequence[tuple[pl.Series, pl.Series]], amounts: Amounts | None = None) -> ComparedColumn:
+def as_one(cells: Sequence[BothCells], amounts: Amounts) -> ComparedColumn:
     """Columns whose cells a person's released row has too, as one column: two cells are the same or far apart."""
-    parts = [equal_cells(*both) for both in cells]
+    parts = [equal_cells(both) for both in cells]
     codes, number = distinct_rows([np.concatenate([part.persons, *part.released]) for part in parts])
     n_rows, n_values = number.size // 2, codes.shape[0]
     numbers = NumericAttribute(np.arange(n_values, dtype=np.float64), np.bincount(number, minlength=n_values), APART)
     description = ColumnDescription(kind="numeric", role="other")
-    return ComparedColumn(AS_ONE, description, numbers, number[:n_rows], number[n_rows:], amounts=amounts)
+    return ComparedColumn(AS_ONE, description, numbers, number[:n_rows], number[n_rows:], amounts)
 
 
-def _series(column: ComparedColumn) -> tuple[pl.Series, pl.Series]:
-    return pl.Series(column.original), pl.Series(column.masked)
+def _as_cells(column: ComparedColumn) -> BothCells:
+    """The codes of a column as cells of their own; as in every encoded column the texts are sorted."""
+    texts = sorted(map(str, range(column.n_values)))
+    code_of = np.empty(len(texts), dtype=np.int32)
+    code_of[[int(text) for text in texts]] = np.arange(len(texts), dtype=np.int32)
+    before, after = (Column(tuple(texts), code_of[codes]) for codes in (column.original, column.masked))
+    return BothCells(before, after, (pl.Series(column.original), pl.Series(column.masked)))

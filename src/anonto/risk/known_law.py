@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import ParameterError
-from anonto.methods.laws import StepLaw, step_law
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import Column
 from anonto.table.prepare import prepare
@@ -19,16 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from anonto.methods.laws import Stretched
-    from anonto.table.comparison import ComparedColumn
+    from anonto.methods.laws import StepLaw, Stretched
+    from anonto.table.comparison import Amounts, ComparedColumn
     from anonto.table.prepare import Opener, PreparedColumn
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
-
-WITH_LAW = ("semantic-noise", "semantic-noise-joint", "taxonomy-exponential")
-"""Methods that draw for each row from a law that is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +45,8 @@ class KnownLaw:
     """For each row the number of its noise level."""
     row_of_level: Longs
     """A row with each noise level."""
-    of_original: Longs | None
-    """How many rows of the original each row stands for; None where it stands for itself."""
-    of_masked: Longs | None
-    """Likewise of the release."""
+    amounts: Amounts
+    """What the rows stand for."""
     averaged: dict[int, tuple[Codes, Longs]] = field(default_factory=dict)
     """By column, as they are needed: its values with each of their references, and how many rows have them."""
 
@@ -94,7 +88,7 @@ class KnownLaw:
         if place not in self.averaged:
             both = [self.codes[place], self.references(place, np.arange(self.codes[place].size))]
             distinct, number = distinct_rows(both)
-            self.averaged[place] = distinct, counted(number, distinct.shape[0], self.of_original)
+            self.averaged[place] = distinct, counted(number, distinct.shape[0], self.amounts.original)
         with_reference, counts = self.averaged[place]
         out = np.empty((rows.size, self.n_released[place]))
         same, kinds = np.unique(np.stack([values, scales]), axis=1, return_inverse=True)
@@ -112,16 +106,16 @@ def known_law(method: Any, columns: Sequence[ComparedColumn], open_once: Opener)
 
     The method is fitted to the original once more: it sees the same values with the same counts.
     """
-    if method.name not in WITH_LAW or not columns or not columns[0].original.size:
+    if not method.has_law or not columns or not columns[0].original.size:
         return None
     prepared = []
     for column in columns:
-        original = Column(column.values, column.original, amounts=column.of_original)
+        original = Column(column.values, column.original, amounts=column.amounts.original)
         original = original.kept(np.ones(column.original.size, dtype=np.bool_))
         prepared.append(prepare(column.name, original, column.description, open_once))
     codes = tuple(one.column.codes for one in prepared)
     names = tuple(one.name for one in prepared)
-    records, _ = distinct_records(names, [one.attribute for one in prepared], codes, columns[0].of_original)
+    records, _ = distinct_records(names, [one.attribute for one in prepared], codes, columns[0].amounts.original)
     masker = method.fit(records, np.random.default_rng(0))
     released: list[Codes] = []
     values: list[list[str] | Floats] = []
@@ -135,9 +129,9 @@ def known_law(method: Any, columns: Sequence[ComparedColumn], open_once: Opener)
             values.append(attribute.numbers[present])
         else:
             values.append([column.values[code] for code in present])
-    law = step_law(masker, prepared, values)
+    law = method.law(masker, prepared, values)
     levels = None if law.levels is None else law.levels.of_rows
-    if levels is not None and columns[0].amounts is not None:
+    if levels is not None and not columns[0].amounts.row_by_row:
         raise ParameterError("noise_level", "one for all records where these are attacked from counts", "more")
     if levels is None:
         row_of_level, level_of_row = np.zeros(1, dtype=np.int64), np.zeros(codes[0].size, dtype=np.int32)
@@ -154,6 +148,5 @@ def known_law(method: Any, columns: Sequence[ComparedColumn], open_once: Opener)
         tuple(len(one) for one in values),
         level_of_row,
         row_of_level,
-        columns[0].of_original,
-        columns[0].of_masked,
+        columns[0].amounts,
     )

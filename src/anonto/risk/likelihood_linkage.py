@@ -25,6 +25,7 @@ import numpy as np
 from anonto.methods import law_kernels
 from anonto.methods.laws import ConceptNoise, NumberNoise, StepLaw
 from anonto.risk import likelihood_kernels
+from anonto.risk.attacks.likelihood_linkage import LikelihoodLinkage
 from anonto.risk.posterior import posterior_of
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.reaches import numbers_in, reaches_of
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-NAME = "likelihood-linkage"
 NUMBERS_AT_ONCE = 1 << 21
 MOST_TIME = 2e10
 """Nanoseconds of one processor that may be spent, about; else fewer persons are attacked."""
@@ -91,7 +91,7 @@ def likelihood_linkage(
     hits, impossible = attack.hits(attack.affordable(persons, rng))
     low, high = wilson_interval(float(hits.sum()), hits.size)
     return Risk(
-        attack=NAME,
+        attack=LikelihoodLinkage.name,
         knowledge=attack.knowledge(),
         columns=tuple(names),
         rate=float(hits.mean()) if hits.size else 0.0,
@@ -232,7 +232,7 @@ class _Attack:
         targets, of_person = _firsts([codes[persons] for codes in self._keys()])
         targets = persons[targets]
         released, record_of = _firsts(self._released_keys())
-        amounts = counted(record_of, released.size, self.known[0].of_masked)
+        amounts = counted(record_of, released.size, self.known[0].amounts.masked)
         patterns = distinct_rows(
             [(part.law.codes[place] < 0)[targets].astype(np.int32) for part in self.parts for place in part.places]
         )[1]

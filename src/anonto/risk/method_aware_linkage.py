@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import ImpossibleCellsError
+from anonto.risk.attacks.method_aware_linkage import MethodAwareLinkage
 from anonto.risk.candidates import Candidates
 from anonto.risk.global_linkage import (
     NEAREST_ROWS,
@@ -32,19 +33,17 @@ from anonto.table.records import distinct_rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from anonto.risk.candidates import Found, Targets
     from anonto.risk.relations import Relation
     from anonto.risk.seen_step import SeenStep
-    from anonto.table.comparison import ComparedColumn
+    from anonto.table.comparison import BothCells, ComparedColumn
 
-    Cells = Mapping[str, tuple[pl.Series, pl.Series]]
+    Cells = Mapping[str, BothCells]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-NAME = "method-aware-linkage"
 MOST_PAIRS = 400_000_000
 """Above so many pairs of a person and a distinct released record fewer persons are attacked."""
 FEWEST_PERSONS = 1_000
@@ -79,7 +78,7 @@ def method_aware_linkage(
     place_of = np.full(n_persons, -1, dtype=np.int64)
     place_of[searched] = np.arange(searched.size)
     at_once = np.full(n_persons, np.nan)
-    rows_of = None if columns[0].amounts is not None else candidates.record_of_row
+    rows_of = candidates.record_of_row if columns[0].amounts.row_by_row else None
     for block in blocks:
         of_person = targets.of_person[place_of[block.persons]]
         match = match_records(listed[of_person], distances[of_person], candidates.amounts, rows_of, rng)
@@ -126,7 +125,7 @@ def known_relations(
     names: Sequence[str], steps: Sequence[SeenStep], cells: Cells, *, may_stay: bool = False
 ) -> list[Relation]:
     """What the known columns allow: those that no step masks are equal, swapped ones are within reach."""
-    relations: list[Relation] = [equal_cells(*cells[name]) for name in names if name in cells]
+    relations: list[Relation] = [equal_cells(cells[name]) for name in names if name in cells]
     for step in steps:
         if set(step.names) & set(names):
             relations += relations_of(step, names, may_stay=may_stay)
@@ -186,7 +185,7 @@ def _risk(
     names = tuple(column.name for column in columns)
     low, high = wilson_interval(float(hits.sum()), hits.size)
     return Risk(
-        attack=NAME,
+        attack=MethodAwareLinkage.name,
         knowledge=f"the original values of {whom} in these columns; {knowledge_of(steps, names)}",
         columns=names,
         rate=float(hits.mean()) if hits.size else 0.0,

@@ -27,18 +27,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.risk.attacks.partial_knowledge import PartialKnowledge
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.risk.relations import equal_cells
 from anonto.rng import Seed, row_words
 from anonto.table.attributes import NumericAttribute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.table.comparison import ComparedColumn
+    from anonto.table.comparison import Amounts, BothCells, ComparedColumn
 
     Bools = NDArray[np.bool_]
     Codes = NDArray[np.int32]
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     Longs = NDArray[np.int64]
     Words = NDArray[np.uint64]
 
-NAME = "partial-knowledge"
 MOST_PERSONS = 4_000
 """So many persons are drawn, half of them to search for the worst set."""
 FEWEST_KNOWN, MOST_KNOWN = 2, 5
@@ -59,10 +58,11 @@ MOST_OF_IT = 0.8
 
 
 def partial_knowledge(
-    cells: Mapping[str, tuple[pl.Series, pl.Series]],
+    cells: Mapping[str, BothCells],
     columns: Mapping[str, ComparedColumn],
     steps: Sequence[Sequence[str]],
-    is_confidential: Callable[[str], bool],
+    confidential: Collection[str],
+    amounts: Amounts,
     rng: np.random.Generator,
 ) -> Risk | None:
     """Find the few columns that tell most about the others; None where fewer than two leave, or nobody is there.
@@ -71,17 +71,15 @@ def partial_knowledge(
         cells: Of every column that leaves, the cells of the original and of the release, row by row.
         columns: Those that are described: of numbers it is the number that counts, not how it is written.
         steps: The columns that each step masks.
-        is_confidential: Whether a column is declared so: nobody knows it before.
+        confidential: Columns that are declared so: nobody knows them before.
+        amounts: What the rows stand for.
         rng: For the choice of persons and of sets.
     """
-    known = [name for name in cells if not is_confidential(name)]
-    n_rows = len(next(iter(cells.values()))[0]) if cells else 0
-    amounts = next((one.amounts for one in columns.values()), None)
-    n_persons = n_rows if amounts is None else amounts.n_persons
-    if len(cells) < 2 or not known or n_persons < 2:
+    known = [name for name in cells if name not in confidential]
+    if len(cells) < 2 or not known or amounts.n_persons < 2:
         return None
-    drawn = rng.permutation(n_persons)[:MOST_PERSONS]
-    tables = _Tables.of(cells, columns, steps, None if amounts is None else amounts.masked)
+    drawn = rng.permutation(amounts.n_persons)[:MOST_PERSONS]
+    tables = _Tables.of(cells, columns, steps, amounts.masked)
     searching, judging = (_Persons(tables, np.sort(drawn[start::2])) for start in (0, 1))
     places = [tables.names.index(name) for name in known]
     sizes = range(min(FEWEST_KNOWN, len(known), len(cells) - 1), min(MOST_KNOWN, len(known), len(cells) - 1) + 1)
@@ -92,7 +90,7 @@ def partial_knowledge(
     n = found.right.size
     low, high = wilson_interval(hits, n)
     return Risk(
-        attack=NAME,
+        attack=PartialKnowledge.name,
         knowledge=f"the original values of one person in these {len(best)} of {len(cells)} columns that leave and "
         "are not confidential; a row is found where it has just these cells; which columns tell most was searched for "
         "among other persons",
@@ -150,7 +148,7 @@ class _Tables:
     """Only rows that stand for some."""
     hashes: list[Words]
     """For each column a hash of every number."""
-    amounts: Longs | None
+    amounts: Longs
     steps: list[frozenset[int]]
     """The columns that each step masks."""
     frequent: list[int]
@@ -159,22 +157,22 @@ class _Tables:
     @classmethod
     def of(
         cls,
-        cells: Mapping[str, tuple[pl.Series, pl.Series]],
+        cells: Mapping[str, BothCells],
         columns: Mapping[str, ComparedColumn],
         steps: Sequence[Sequence[str]],
-        amounts: Longs | None,
+        amounts: Longs,
     ) -> _Tables:
         """From the cells of both tables."""
         names, originals, released, hashes, frequent = list(cells), [], [], [], []
-        present = slice(None) if amounts is None else np.flatnonzero(amounts)
-        own = None if amounts is None else amounts[present]
+        present = np.flatnonzero(amounts)
+        own = amounts[present]
         for place, (name, both) in enumerate(cells.items()):
             before, after = _numbered(both, columns.get(name))
             after = after[present]
             n_values = int(max(before.max(initial=0), after.max(initial=0))) + 1
             originals.append(before)
             released.append(after)
-            hashes.append(row_words(Seed(place).key(NAME), np.arange(n_values), "hash")[0])
+            hashes.append(row_words(Seed(place).key(PartialKnowledge.name), np.arange(n_values), "hash")[0])
             frequent.append(int(np.bincount(after, own, minlength=1).argmax()))
         places = [frozenset(names.index(name) for name in step) for step in steps]
         return cls(names, originals, released, hashes, own, places, frequent)
@@ -189,12 +187,12 @@ class _Tables:
         return all(any(place in step for step in self.steps) for place in places)
 
 
-def _numbered(cells: tuple[pl.Series, pl.Series], column: ComparedColumn | None) -> tuple[Codes, Codes]:
+def _numbered(cells: BothCells, column: ComparedColumn | None) -> tuple[Codes, Codes]:
     """The cells of both tables by number, 0 for a missing one."""
     if column is not None and isinstance(column.attribute, NumericAttribute):
         place = np.append(np.unique(column.attribute.numbers, return_inverse=True)[1] + 1, 0).astype(np.int32)
         return place[column.original], place[column.masked]
-    same = equal_cells(*cells)
+    same = equal_cells(cells)
     return same.persons, same.released[0]
 
 
@@ -270,8 +268,7 @@ class _Persons:
         place = np.minimum(np.searchsorted(distinct, keys[rows]), distinct.size - 1)
         agrees = distinct[place] == keys[rows]
         rows, place = rows[agrees], place[agrees]
-        amounts = np.ones(rows.size) if tables.amounts is None else tables.amounts[rows]
-        count = np.bincount(place, amounts, minlength=distinct.size).astype(np.int64)
+        count = np.bincount(place, tables.amounts[rows], minlength=distinct.size).astype(np.int64)
         last = np.zeros(distinct.size, dtype=np.int64)
         last[place] = rows
         return count[of_person], last[of_person]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.risk import kernels
+from anonto.risk.attacks.permutation_distance import PermutationDistance
 from anonto.risk.rate import Risk, wilson_interval
 from anonto.table.attributes import NumericAttribute
 from anonto.table.records import distinct_rows
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-NAME = "permutation-distance"
 PERSONS_AT_ONCE = 64
 ROWS_AT_ONCE = 256
 """Rows of a table of ranks that are found together."""
@@ -50,7 +50,7 @@ def permutation_distance(columns: Sequence[ComparedColumn], rows: NDArray[np.int
     low, high = wilson_interval(hits, shifts.size)
     quantiles = np.quantile(shifts, QUANTILES) if shifts.size else np.zeros(len(QUANTILES))
     return Risk(
-        attack=NAME,
+        attack=PermutationDistance.name,
         knowledge="the original values of one person in these columns; the rate is the share of persons of whom a "
         "released record has exactly the ranks",
         columns=tuple(column.name for column in columns),

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.methods.taxonomy_exponential import TaxonomyExponential
 from anonto.risk import likelihood_kernels
 from anonto.table.attributes import NominalAttribute, NumericAttribute
 from anonto.table.records import counted, distinct_rows
@@ -52,8 +51,8 @@ def posterior_of(known: KnownLaw, place: int, rows: Longs | None = None) -> dict
     some = None if known.law.partners[place] is None else rows
     believed = np.arange(known.codes[place].size) if some is None else some
     believed = believed[known.codes[place][believed] >= 0]
-    amounts = known.of_original[believed] if some is None and known.of_original is not None else None
-    shown = counted(known.released[place], known.n_released[place] + 1, known.of_masked)[:-1]
+    amounts = known.amounts.original[believed] if some is None else np.ones(believed.size, dtype=np.int64)
+    shown = counted(known.released[place], known.n_released[place] + 1, known.amounts.masked)[:-1]
     if not believed.size or not shown.size:
         return {}
     blocks = _blocks(known, place, (believed, amounts), kinds)
@@ -71,10 +70,8 @@ def posterior_of(known: KnownLaw, place: int, rows: Longs | None = None) -> dict
         "max_posterior": float(sure.max()),
         "largest_prior": float(prior.max()),
     }
-    if isinstance(known.method, TaxonomyExponential):
-        out |= _promise(known, place, prior, kinds)
-        out["epsilon_measured"] = _odds(blocks, total)
-    return out
+    promised = _promise(known, place, prior, kinds)
+    return out | promised | {"epsilon_measured": _odds(blocks, total)} if promised else out
 
 
 def _kinds(known: KnownLaw, place: int) -> Longs:
@@ -86,7 +83,7 @@ def _kinds(known: KnownLaw, place: int) -> Longs:
     return np.unique(numbers, return_inverse=True)[1]
 
 
-def _blocks(known: KnownLaw, place: int, believed: tuple[Longs, Longs | None], kinds: Longs) -> Blocks:
+def _blocks(known: KnownLaw, place: int, believed: tuple[Longs, Longs], kinds: Longs) -> Blocks:
     """The rows of the law for all that is believed in, by kind of value, with their shares and where a kind ends.
 
     Args:
@@ -120,15 +117,14 @@ def _odds(blocks: Blocks, total: Floats) -> float:
 
 
 def _promise(known: KnownLaw, place: int, prior: Floats, kinds: Longs) -> dict[str, float]:
-    """What the proven ε allows at most."""
-    method, attribute = known.method, known.prepared[place].attribute
+    """What the proven ε allows at most; nothing where none is proved."""
+    attribute = known.prepared[place].attribute
     first_of = np.unique(kinds, return_index=True)[1].astype(np.int32)
-    largest, farthest = 0.0, 0.0
+    largest, largest_loss = 0.0, 0.0
     for part in slices(0, first_of.size, 512):
-        if method.metric:
-            apart = attribute.distances_from(first_of[part])[:, first_of]
-        else:
-            apart = np.not_equal.outer(np.arange(part.start, part.stop), np.arange(first_of.size)).astype(np.float64)
-        farthest = max(farthest, float(apart.max(initial=0.0)))
-        largest = max(largest, float((prior[part] / (np.exp(-method.epsilon * apart) @ prior)).max(initial=0.0)))
-    return {"posterior_bound": min(1.0, largest), "epsilon": float(method.epsilon) * farthest}
+        loss = known.method.privacy_loss(attribute, first_of[part], first_of)
+        if loss is None:
+            return {}
+        largest_loss = max(largest_loss, float(loss.max(initial=0.0)))
+        largest = max(largest, float((prior[part] / (np.exp(-loss) @ prior)).max(initial=0.0)))
+    return {"posterior_bound": min(1.0, largest), "epsilon": largest_loss}

@@ -23,18 +23,16 @@ import numpy as np
 
 from anonto.methods.reach import Partition
 from anonto.risk import candidate_kernels as kernels
-from anonto.table.columns import encode
 from anonto.table.records import distinct_records, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from anonto.methods.reach import CellReach, ValueReach
-    from anonto.methods.registry import Method
     from anonto.risk.seen_step import SeenColumn, SeenStep
+    from anonto.table.comparison import BothCells
     from anonto.table.records import Records
 
     Bools = NDArray[np.bool_]
@@ -82,9 +80,9 @@ class Equal:
         return np.equal.outer(persons, np.arange(self.widths[0]))
 
 
-def equal_cells(original: pl.Series, masked: pl.Series) -> Equal:
+def equal_cells(cells: BothCells) -> Equal:
     """Of a column that no step masks, by the texts of its cells."""
-    before, after = encode(original), encode(masked)
+    before, after = cells.original, cells.masked
     number = {text: place for place, text in enumerate(dict.fromkeys((*before.values, *after.values)), start=1)}
     one, other = (
         np.array([*(number[text] for text in column.values), 0], dtype=np.int32)[column.codes]
@@ -201,11 +199,6 @@ class Near:
 # ------------------------------------------------------------------------------------------------ of a step
 
 
-def is_swap(method: Method) -> bool:
-    """Whether a method tells how far it reaches."""
-    return hasattr(method, "reach")
-
-
 def relations_of(step: SeenStep, known: Sequence[str], *, may_stay: bool) -> list[Relation]:
     """What the known columns of a swapping step allow.
 
@@ -221,7 +214,7 @@ def relations_of(step: SeenStep, known: Sequence[str], *, may_stay: bool) -> lis
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if not step.method.together:
-            reaches = [step.method.reach(column.attribute) for column in chosen]  # type: ignore[attr-defined]
+            reaches = [step.method.reach(column.attribute) for column in chosen]
             pairs = zip(chosen, reaches, strict=True)
             return staying + [Swapped.of(column, reach, may_stay=may_stay) for column, reach in pairs]
         records, record_of = distinct_records(
@@ -230,7 +223,7 @@ def relations_of(step: SeenStep, known: Sequence[str], *, may_stay: bool) -> lis
             [column.original for column in step.columns],
             step.amounts,
         )
-        reach = step.method.reach(records)  # type: ignore[union-attr]
+        reach = step.method.reach(records)
     if isinstance(reach, Partition):
         if may_stay:
             reach = replace(reach, stays=np.ones_like(reach.stays))

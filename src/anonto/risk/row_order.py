@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from anonto.risk.attacks.row_order import RowOrder
 from anonto.risk.rate import Risk, wilson_interval
 
-NAME = "row-order"
 KNOWN = "the order of the original rows"
 IN_ORDER = "The rows of the release stand in the order of the original"
 """What a finding says that is about it."""
@@ -18,7 +18,7 @@ def row_order(n_records: int) -> Risk:
     """What somebody reaches who knows the place of each person in the original, where the order was kept."""
     low, high = wilson_interval(n_records, n_records)
     return Risk(
-        attack=NAME,
+        attack=RowOrder.name,
         knowledge=KNOWN,
         columns=(),
         rate=1.0,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.table.attributes import NumericAttribute
-from anonto.table.columns import encode
 from anonto.table.missing_codes import missing_codes
 from anonto.table.notation import numbers_of
 from anonto.table.prepare import described, prepare, with_missing_as_value
@@ -19,9 +18,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.methods.registry import Method
+    from anonto.methods.method import Method
     from anonto.table.attributes import Attribute
     from anonto.table.columns import Column
+    from anonto.table.comparison import BothCells
     from anonto.table.description import ColumnDescription
     from anonto.table.missing_codes import MissingCodes
     from anonto.table.prepare import Opener, PreparedColumn
@@ -52,8 +52,8 @@ class SeenStep:
 
     method: Method
     columns: tuple[SeenColumn, ...]
-    amounts: Longs | None = None
-    """How many rows of the original each row stands for; None where it stands for itself."""
+    amounts: Longs
+    """How many rows of the original each row stands for."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,13 +64,12 @@ class SeenStep:
 def seen_step(
     method: Method,
     names: Sequence[str],
-    cells: Mapping[str, tuple[pl.Series, pl.Series]],
+    cells: Mapping[str, BothCells],
     description_of: Callable[[str], ColumnDescription],
     open_once: Opener,
-    amounts: Longs | None = None,
-    written: Mapping[str, tuple[pl.Series, pl.Series]] | None = None,
+    amounts: Longs,
 ) -> SeenStep:
-    """Encode the columns of a step as masking did, and the released cells with the same codes.
+    """The columns of a step in the codes of masking, and the released cells in the same codes.
 
     Args:
         method: What masked them.
@@ -78,23 +77,20 @@ def seen_step(
         cells: For each column those of the original and of the release, row by row.
         description_of: What the plan says of a column.
         open_once: Opens ontologies.
-        amounts: How many rows of the original each row stands for; None where it stands for itself.
-        written: The cells with the codes that mean missing, where they are not those above.
+        amounts: How many rows of the original each row stands for.
     """
-    moves_missing = bool(getattr(method, "moves_missing", False))
+    moves_missing = method.moves_missing
     seen = []
     for name in names:
-        before, after = cells[name]
-        description = description_of(name)
-        encoded = described(name, replace(encode(before), amounts=amounts), description)
+        both, description = cells[name], description_of(name)
+        encoded = described(name, replace(both.original, amounts=amounts), description)
         prepared = prepare(name, encoded, description, open_once)
         apart = moves_missing or description.missing_codes == "keep"
-        as_written = cells[name] if written is None else written[name]
-        missing = missing_codes(as_written[0], encoded.codes < 0) if apart else None
+        missing = missing_codes(both.written[0], encoded.codes < 0) if apart else None
         attribute, original = with_missing_as_value(prepared, encoded, missing)
-        masked = _in_codes_of(prepared, encoded, encode(after), original, description.na)
+        masked = _in_codes_of(prepared, encoded, both.masked, original, description.na)
         if missing is not None:
-            masked = _with_codes(masked, len(encoded.values), as_written[1], missing)
+            masked = _with_codes(masked, len(encoded.values), both.written[1], missing)
         if moves_missing:
             nothing = np.zeros(original.size, dtype=np.int32)
             seen.append(SeenColumn(name, attribute, original, masked, (nothing, nothing)))

@@ -196,7 +196,7 @@ class Released:
     def of(cls, columns: Sequence[ComparedColumn], space: Space) -> Released:
         """From the masked rows."""
         codes, number = distinct_rows([column.masked for column in columns])
-        amounts = counted(number, codes.shape[0], columns[0].of_masked)
+        amounts = counted(number, codes.shape[0], columns[0].amounts.masked)
         lead = _lead(codes, space)
         groups = lead.group_of(codes, space)
         by_group = np.argsort(groups, kind="stable")

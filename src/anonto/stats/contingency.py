@@ -21,37 +21,29 @@ SPARSE_IF_FEWER = 30
 def joint_shares(a: Column, b: Column) -> NDArray[np.float64] | Any:
     """The share of the records that each pair of values has, as a dense or a sparse table (values of a × of b)."""
     shape = (len(a.values), len(b.values))
-    cells = shape[0] * shape[1]
-    if cells <= DENSE_CELLS and len(a) * SPARSE_IF_FEWER > cells:
-        return _dense(a.codes, b.codes, shape) / len(a)
-    from scipy.sparse import coo_array
-
-    table: Any = 0
-    for start in range(0, len(a), CHUNK):
-        part = (a.codes[start : start + CHUNK], b.codes[start : start + CHUNK])
-        counts = coo_array((np.ones(part[0].size), part), shape=shape).tocsr()
-        table = table + counts if start else counts
-    return table / len(a)
+    return shares_of_counts(a.codes, b.codes, np.broadcast_to(np.int64(1), len(a)), shape)
 
 
 def shares_of_counts(
     a: NDArray[np.int32], b: NDArray[np.int32], counts: NDArray[np.int64], shape: tuple[int, int]
 ) -> NDArray[np.float64] | Any:
-    """The same from the pairs that occur, each once, and how many records have each."""
+    """The same from pairs that occur, and how many records each stands for.
+
+    Pairs are counted in chunks: the numbers of all at once would be larger than the columns themselves.
+    """
+    n_records, cells = int(counts.sum()), shape[0] * shape[1]
+    if cells <= DENSE_CELLS and n_records * SPARSE_IF_FEWER > cells:
+        dense, chunk = np.zeros(cells), max(CHUNK, cells)
+        for start in range(0, a.size, chunk):
+            part = slice(start, start + chunk)
+            pair = a[part].astype(np.int64) * shape[1] + b[part]
+            dense += np.bincount(pair, counts[part], minlength=cells)
+        return dense.reshape(shape) / n_records
     from scipy.sparse import coo_array
 
-    n_records, cells = int(counts.sum()), shape[0] * shape[1]
-    table = coo_array((counts.astype(np.float64), (a, b)), shape=shape).tocsr() / n_records
-    return table.toarray() if cells <= DENSE_CELLS and n_records * SPARSE_IF_FEWER > cells else table
-
-
-def _dense(a: NDArray[np.int32], b: NDArray[np.int32], shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Count in chunks: the pair numbers of all records at once would be larger than the columns themselves."""
-    counts = np.zeros(shape[0] * shape[1], dtype=np.int64)
-    chunk = max(CHUNK, counts.size)
-    for start in range(0, a.size, chunk):
-        pair = a[start : start + chunk].astype(np.int64)
-        pair *= shape[1]
-        pair += b[start : start + chunk]
-        counts += np.bincount(pair, minlength=counts.size)
-    return counts.reshape(shape)
+    table: Any = 0
+    for start in range(0, a.size, CHUNK):
+        part = slice(start, start + CHUNK)
+        here = coo_array((counts[part].astype(np.float64), (a[part], b[part])), shape=shape).tocsr()
+        table = table + here if start else here
+    return table / n_records

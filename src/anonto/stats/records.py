@@ -24,7 +24,7 @@ from anonto.table.attributes import NumericAttribute, TextAttribute
 from anonto.table.columns import require_equal_lengths
 from anonto.table.description import ColumnDescription
 from anonto.table.frames import columns_of
-from anonto.table.prepare import encode_described, opener, prepare, records_to_drop
+from anonto.table.prepare import encode_described, opener, prepare, rows_that_stay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,10 +119,9 @@ def _prepared(table: Any, plan: Any) -> list[PreparedColumn]:
     encoded = {name: encode_described(name, cells[name], one) for name, one in descriptions.items()}
     require_equal_lengths([len(column) for column in encoded.values()])
     open_once = opener(getattr(plan, "folder", None))
-    drops = [records_to_drop(encoded[name], one, open_once) for name, one in descriptions.items()]
-    for dropped in drops:
-        if dropped is not None:
-            encoded = {name: column.blanked(dropped) for name, column in encoded.items()}
+    stays = rows_that_stay(encoded, descriptions.__getitem__, open_once)
+    if stays is not None:
+        encoded = {name: column.blanked(~stays) for name, column in encoded.items()}
     return [
         prepare(name, encoded[name], one, open_once, range(len(encoded[name]))) for name, one in descriptions.items()
     ]

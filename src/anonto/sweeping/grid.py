@@ -25,15 +25,6 @@ if TYPE_CHECKING:
     Steps = tuple[Step, ...]
     Grid = Mapping[str, Mapping[str, Any]] | Sequence[Any]
 
-GROUP_SIZES = (5, 10, 20, 30, 50, 100)
-BIN_SIZES = (5, 20, 100)
-PERCENTS = (1.0, 5.0, 20.0)
-"""Of the records, for methods that need wide windows before an intruder loses a person."""
-NOISE_LEVELS = (0.25, 1.0, 4.0)
-EPSILONS = (2.0, 8.0, 20.0)
-RATES = (0.5, 1.0)
-BINS = (4, 10, 30)
-
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -49,29 +40,7 @@ class Skipped:
 
 def default_grid(n_records: int) -> dict[str, dict[str, list[Any]]]:
     """For every registered method some values of its parameters, for a table of this size."""
-    windows = sorted({max(1, round(percent * n_records / 100)) for percent in PERCENTS})
-    sizes, depths = _fitting(GROUP_SIZES, n_records), _fitting(BIN_SIZES, n_records)
-    known: dict[str, dict[str, list[Any]]] = {
-        "random-swap": {},
-        "frequency-swap": {"k": windows},
-        "rank-swap-fixed": {"percent": list(PERCENTS)},
-        "rank-swap": {"percent": list(PERCENTS)},
-        "rank-swap-joint": {"k": _fitting((10, 30, 100, 300), n_records)},
-        "group-swap": {"k": sizes},
-        "equi-depth-swap": {"k": depths},
-        "equi-width-swap": {"bins": list(BINS)},
-        "invariant-swap": {"rate": list(RATES), "k": depths[1:] or depths},
-        "microaggregate": {"k": sizes},
-        "semantic-noise": {"noise_level": list(NOISE_LEVELS)},
-        "semantic-noise-joint": {"noise_level": list(NOISE_LEVELS)},
-        "taxonomy-exponential": {"epsilon": list(EPSILONS)},
-    }
-    return {method: known.get(method, {}) for method in METHODS}
-
-
-def _fitting(sizes: Sequence[int], n_records: int) -> list[int]:
-    """The sizes of which the table holds two groups; in a small table half of it."""
-    return [size for size in sizes if 2 * size <= n_records] or [max(1, n_records // 2)]
+    return {name: method.sweep_grid(n_records) for name, method in METHODS.items()}
 
 
 def masked_columns(plan: Plan) -> tuple[str, ...]:

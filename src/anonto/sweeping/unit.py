@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.assessment import measured
 from anonto.errors import InputError
-from anonto.methods.registry import method_of
+from anonto.methods.random_swap import RandomSwap
 from anonto.plan import Plan, Step
 from anonto.risk.findings import counts_as_risk
 from anonto.run import mask
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.series import as_text_series
 from anonto.utility.score import lost_at_random, utility_of
 
@@ -53,13 +53,13 @@ class Job:
 
 def at_random_of(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_once: Opener) -> AtRandom:
     """What swapping at random loses of the records that stay; what masking refuses is refused here."""
-    step = Step(method_of("random-swap", {}), masked)
+    step = Step(RandomSwap(), masked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = mask(frame, Plan(plan.columns, (step,)), seed=NO_SECRET).rows
     before = frame if rows is None else frame[rows]
     columns = {
-        name: compared_column(name, before[name], before[name], plan.description(name), open_once)
+        name: compared_column(name, BothCells.of(before[name], before[name]), plan.description(name), open_once)
         for name in frame.columns
         if name in masked or (name in plan.columns and plan.description(name).role != "other")
     }

@@ -9,7 +9,6 @@ one that writes into the same folder removes, before its work.
 from __future__ import annotations
 
 import os
-import secrets
 import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from anonto.errors import AnontoError, ExistingFileError, SameFileError, UnwritableFileError
 from anonto.stopping import held
-from anonto.table.left_behind import clear_left_over, is_locked_by_us
+from anonto.table.left_behind import UNFINISHED, clear_left_over, is_locked_by_us, new_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -175,7 +174,7 @@ class _Moved:
 
 def _kept(target: Path) -> Path | None:
     """Another name for a file that is about to be replaced; None if there is none, or no file may have two."""
-    other = target.parent / f".anonto-{secrets.token_hex(8)}"
+    other = target.parent / new_name(UNFINISHED)
     try:
         other.hardlink_to(target)
     except OSError:
@@ -225,11 +224,11 @@ def written_beside(
 def _created(folder: Path, endings: str, mode: int) -> tuple[Path, int | None]:
     """A new empty file, and the descriptor that holds its lock where there are locks."""
     while True:
-        beside = folder / f".anonto-{secrets.token_hex(8)}{endings}"
+        beside = folder / (new_name(UNFINISHED) + endings)
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)
         if not is_locked_by_us(descriptor, wait=True):
             os.close(descriptor)
-            return beside, None
+            return beside.rename(folder / (new_name(UNFINISHED, is_locked=False) + endings)), None
         if beside.exists():  # nobody took it for a leftover before it was locked
             return beside, descriptor
         os.close(descriptor)

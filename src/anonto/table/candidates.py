@@ -19,6 +19,7 @@ import numpy as np
 
 from anonto.errors import AnontoError, NotAFolderError
 from anonto.ontology.catalogue import LISTED, open_ontology
+from anonto.ontology.level_csv import FORMAT as LEVELS
 from anonto.ontology.read import read_ontology
 from anonto.ontology.sniff import sniff
 from anonto.ontology.source import GZIP_MAGIC, decoded, kind_of_path, opened
@@ -140,7 +141,7 @@ def is_real_hierarchy(taxonomy: Taxonomy) -> bool:
     n_children = np.diff(taxonomy.child_offsets)
     if len(taxonomy) < 3 or 2 * np.count_nonzero(n_parents) < len(taxonomy):
         return False
-    if taxonomy.provenance.format != "level-csv":
+    if taxonomy.provenance.format != LEVELS:
         return True
     is_inner = n_children > 0
     n_inner = np.count_nonzero(is_inner)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from anonto.table.text_views import KnownTexts
 
+    Rows = Sequence[int] | NDArray[np.int64] | None
+    """The place of each cell in the table that a person has, from 0; None where it is not known."""
+
 MISSING = -1
 FIRST_LOOK = 1 << 17
 ROWS_AT_ONCE = 1 << 20
@@ -61,6 +64,15 @@ class Column:
     def first_positions(self) -> NDArray[np.int64]:
         """For each distinct value, the first record that has it."""
         return first_positions(self.codes, len(self.values))
+
+    def first_row(self, values: NDArray[np.bool_], rows: Rows) -> int | None:
+        """The first row of the table that has one of some distinct values, from 0; None where rows are not known.
+
+        Args:
+            values: Flags for the distinct values, and behind them for a missing cell.
+            rows: The row of each cell.
+        """
+        return None if rows is None else int(rows[int(np.argmax(values[self.codes]))])
 
     def kept(self, records: NDArray[np.bool_]) -> Column:
         """The column of some records only, without values that no longer occur."""

@@ -29,21 +29,50 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Amounts:
-    """How many rows of two tables the rows of columns stand for, where these are not the rows of the tables.
+    """How many rows of two tables the rows of columns stand for: each for itself, or for all that are like it.
 
-    Persons, of whom both records are known, come first; they stand for no row. Then come the distinct records of one
-    table, and then those of the other: each stands for all rows that have it there, and in the other table, where it
-    repeats any record, for none.
+    Where the rows are not those of the tables, persons, of whom both records are known, come first; they stand for no
+    row. Then come the distinct records of one table, and then those of the other: each stands for all rows that have it
+    there, and in the other table, where it repeats any record, for none.
     """
 
     original: Longs
     masked: Longs
     n_persons: int
+    """Rows of which the original and the released record are known: they are the first ones."""
+    row_by_row: bool = False
+    """Whether the rows are those of the tables: each stands for itself in both."""
+
+    @classmethod
+    def of_rows(cls, n_original: int, n_masked: int) -> Amounts:
+        """Rows that stand for themselves; the ones take no memory."""
+        one = np.int64(1)
+        return cls(np.broadcast_to(one, n_original), np.broadcast_to(one, n_masked), n_original, row_by_row=True)
 
     @property
     def n_rows(self) -> int:
         """Rows of the release."""
-        return int(self.masked.sum())
+        return int(self.masked.size if self.row_by_row else self.masked.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BothCells:
+    """The cells of a column in an original and in its release, row by row, each table's encoded once."""
+
+    original: Column
+    masked: Column
+    written: tuple[pl.Series, pl.Series]
+    """The same cells with the codes that mean missing."""
+
+    @classmethod
+    def of(cls, original: pl.Series, masked: pl.Series) -> BothCells:
+        """Encode both."""
+        return cls(encode(original), encode(masked), (original, masked))
+
+    @property
+    def are_same(self) -> bool:
+        """Whether every row has the same text before and after."""
+        return self.original.values == self.masked.values and np.array_equal(self.original.codes, self.masked.codes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,10 +86,10 @@ class ComparedColumn:
     original: Codes
     """The value of each row; −1 for none."""
     masked: Codes
+    amounts: Amounts
+    """What the rows stand for."""
     values: tuple[str, ...] = ()
     """The text of each code."""
-    amounts: Amounts | None = None
-    """What the rows stand for; None where each stands for itself in both tables."""
     cells: tuple[Codes, Codes] | None = None
     """Before and after: a number for each cell as it is written, so that codes of missing cells and values without a
     concept are told apart; −1 for a null. None where the values tell all."""
@@ -74,31 +103,22 @@ class ComparedColumn:
     @property
     def n_rows(self) -> int:
         """Rows of the release."""
-        return int(self.masked.size) if self.amounts is None else self.amounts.n_rows
-
-    @property
-    def of_original(self) -> Longs | None:
-        """How many rows of the original each row stands for; None where it stands for itself."""
-        return None if self.amounts is None else self.amounts.original
-
-    @property
-    def of_masked(self) -> Longs | None:
-        """How many rows of the release each row stands for; None where it stands for itself."""
-        return None if self.amounts is None else self.amounts.masked
+        return self.amounts.n_rows
 
     @property
     def n_persons(self) -> int:
         """Rows of which the original and the released record are known: they are the first ones."""
-        return int(self.original.size) if self.amounts is None else self.amounts.n_persons
+        return self.amounts.n_persons
 
     def counts(self, which: str) -> Longs:
         """How many rows of the original, or of the masked table, have each value; and last how many have none."""
         codes, amounts = self.side(which)
         return np.roll(counted(codes + np.int32(1), self.n_values + 1, amounts), -1)
 
-    def side(self, which: str) -> tuple[Codes, Longs | None]:
+    def side(self, which: str) -> tuple[Codes, Longs]:
         """The codes of one table, and how many of its rows each stands for."""
-        return (self.original, self.of_original) if which == "original" else (self.masked, self.of_masked)
+        amounts = self.amounts
+        return (self.original, amounts.original) if which == "original" else (self.masked, amounts.masked)
 
     @property
     def n_values(self) -> int:
@@ -126,38 +146,36 @@ class ComparedColumn:
     def taken(self, rows: NDArray[np.integer]) -> ComparedColumn:
         """The same column for some persons only."""
         cells = None if self.cells is None else (self.cells[0][rows], self.cells[1][rows])
-        return replace(self, original=self.original[rows], masked=self.masked[rows], amounts=None, cells=cells)
+        amounts = Amounts.of_rows(rows.size, rows.size)
+        return replace(self, original=self.original[rows], masked=self.masked[rows], amounts=amounts, cells=cells)
 
 
 def compared_column(
     name: str,
-    original: pl.Series,
-    masked: pl.Series,
+    cells: BothCells,
     description: ColumnDescription,
     open_once: Opener,
     amounts: Amounts | None = None,
-    written: tuple[pl.Series, pl.Series] | None = None,
 ) -> ComparedColumn:
-    """Encode a column of both tables together and place its values in the space that the plan describes.
+    """Place the values of a column of both tables together in the space that the plan describes.
 
     Args:
         name: Of the column.
-        original: Its cells before.
-        masked: Its cells after.
+        cells: Of both tables.
         description: What the plan says of it.
         open_once: Opens ontologies.
-        amounts: What the rows stand for, where they do not stand for themselves.
-        written: The cells before and after with the codes that mean missing, where they are not those above.
+        amounts: What the rows stand for; without them each for itself.
     """
-    encoded = encode(original), encode(masked)
-    numbers = _numbers_of_cells(encoded, (original, masked) if written is None else written)
+    amounts = Amounts.of_rows(len(cells.original), len(cells.masked)) if amounts is None else amounts
+    encoded = cells.original, cells.masked
+    numbers = _numbers_of_cells(encoded, cells.written)
     before, after = (_with_missing(column, description) for column in encoded)
     values = tuple(sorted({*before.values, *after.values}))
     place = {value: code for code, value in enumerate(values)}
     both = Column(
         values,
         np.concatenate([_renumbered(column, place) for column in (before, after)]),
-        amounts=None if amounts is None else np.concatenate([amounts.original, amounts.masked]),
+        amounts=None if amounts.row_by_row else np.concatenate([amounts.original, amounts.masked]),
     )
     tolerant = replace(description, missing="keep", unmatched=_tolerant(description.unmatched))
     prepared = prepare(name, both, tolerant, open_once)
@@ -167,7 +185,7 @@ def compared_column(
     if isinstance(attribute, NumericAttribute):
         own = attribute.numbers[np.unique(first[first >= 0])]
         attribute = replace(attribute, extent=float(np.ptp(own)) if own.size else 0.0)
-    return ComparedColumn(name, description, attribute, first, second, prepared.column.values, amounts, numbers)
+    return ComparedColumn(name, description, attribute, first, second, amounts, prepared.column.values, numbers)
 
 
 def _numbers_of_cells(encoded: tuple[Column, Column], cells: tuple[pl.Series, pl.Series]) -> tuple[Codes, Codes]:

@@ -6,7 +6,7 @@ distinct values in their order and where each raw code stands among them are kno
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.table.columns import Rows
     from anonto.table.missing_codes import Code
 
     Codes = NDArray[np.int32]
@@ -41,6 +42,8 @@ class CountedColumn(Column):
 
     occurrences: NDArray[np.int64]
     n_rows: int
+    first_rows: NDArray[np.int64] | None = None
+    """For each value the first row of the table that has it; None where rows are elsewhere."""
 
     def __len__(self) -> int:
         return self.n_rows
@@ -59,7 +62,12 @@ class CountedColumn(Column):
         """The column with some distinct values as missing; the last flag says nothing."""
         staying = np.flatnonzero(~values[:-1])
         names = tuple(self.values[place] for place in staying.tolist())
-        return CountedColumn(names, NO_CODES, self.occurrences[staying], self.n_rows)
+        first_rows = None if self.first_rows is None else self.first_rows[staying]
+        return CountedColumn(names, NO_CODES, self.occurrences[staying], self.n_rows, first_rows)
+
+    def first_row(self, values: NDArray[np.bool_], rows: Rows) -> int | None:  # noqa: ARG002 - it knows its own
+        """The first row of the table that has one of some values."""
+        return None if self.first_rows is None else int(self.first_rows[values[:-1]].min())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +81,10 @@ class LearntColumn:
     """For each raw code the first cell that had it, in the column's own type."""
     counts: Longs
     n_rows: int
+    code_of: Mapping[int, Code] = field(default_factory=dict)
+    """What raw codes are called that have no text, where they are something else than a number that is none."""
+    type_of_missing: pl.DataType | None = None
+    """The type that a code for missing cells must fit; None for that of the cells."""
 
     def column(self) -> CountedColumn:
         """The distinct values in their order."""
@@ -91,9 +103,12 @@ class LearntColumn:
 
     def missing_codes(self, values: Sequence[str]) -> dict[Code, int]:
         """The codes of missing cells that occur, in their order, each with its raw code: all but those of values."""
-        known = set(values)
-        texts = enumerate(zip(self.texts.to_list(), self.counts.tolist(), strict=True))
-        found = {text_code(text): raw for raw, (text, count) in texts if count and text not in known}
+        found: dict[Code, int] = {}
+        if len(values) < np.count_nonzero(self.counts):
+            known = set(values)
+            texts = enumerate(zip(self.texts.to_list(), self.counts.tolist(), strict=True))
+            met = ((raw, text) for raw, (text, count) in texts if count and text not in known)
+            found = {self.code_of.get(raw) or text_code(text): raw for raw, text in met}
         if self.n_rows > int(self.counts.sum()):
             found[NULL] = MISSING
         return dict(sorted(found.items()))
@@ -112,7 +127,12 @@ class LearntColumn:
 
     def counting(self, counts: Longs, n_rows: int) -> LearntColumn:
         """The same values, counted in other rows."""
-        return LearntColumn(self.name, self.texts, self.cells, counts, n_rows)
+        return replace(self, counts=counts, n_rows=n_rows)
+
+    def raw_of(self, values: Sequence[str]) -> Codes:
+        """The raw code of each of some values."""
+        raw = {text: code for code, text in enumerate(self.texts.to_list()) if text is not None}
+        return np.array([raw[value] for value in values], dtype=np.int32)
 
 
 class Learner:

@@ -18,6 +18,17 @@ MISSING_POLICIES = ("keep", "drop", "refuse")
 CODES_POLICIES = ("merge", "keep")
 UNMATCHED_POLICIES = ("refuse", "keep", "drop", "nearest-ancestor")
 CONTENTS = ("sanchez", "seco", "data")
+CHOICES: Mapping[str, Sequence[str]] = {
+    "kind": KINDS,
+    "role": ROLES,
+    "missing": MISSING_POLICIES,
+    "missing_codes": CODES_POLICIES,
+    "unmatched": UNMATCHED_POLICIES,
+    "information_content": CONTENTS,
+    "spelling": SPELLINGS,
+    "decimal": DECIMALS,
+}
+"""The keys of a column that take one of some words."""
 
 OntologyChoice = str | Taxonomy | tuple[str | Taxonomy, ...] | None
 
@@ -72,29 +83,28 @@ class ColumnDescription:
             return self
         return replace(self, na=tuple(dict.fromkeys([*self.na, *filter(None, map(number_text, self.na))])))
 
-    def to_mapping(self) -> dict[str, Any]:
-        """The keys of a plan that differ from what is assumed without them, kind and role always."""
+    def to_mapping(self, *, everything: bool = False) -> dict[str, Any]:
+        """The keys of a plan that differ from what is assumed without them, kind and role always; or all that are set.
+
+        Args:
+            everything: Also what is assumed.
+        """
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         standard = ColumnDescription()
         return {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in plain.items()
-            if key in {"kind", "role"} or value != getattr(standard, key)
+            if key in {"kind", "role"} or value != getattr(standard, key) or (everything and value not in (None, ()))
         }
 
     def check(self, where: str) -> None:
         """Refuse values that no key may have."""
         from anonto.taxonomy.distance import MEASURES
 
-        _one_of(f"kind of {where}", self.kind, KINDS)
-        _one_of(f"role of {where}", self.role, ROLES)
-        _one_of(f"missing of {where}", self.missing, MISSING_POLICIES)
-        _one_of(f"missing_codes of {where}", self.missing_codes, CODES_POLICIES)
-        _one_of(f"unmatched of {where}", self.unmatched, UNMATCHED_POLICIES)
-        _one_of(f"information_content of {where}", self.information_content, CONTENTS)
-        _one_of(f"spelling of {where}", self.spelling, SPELLINGS)
-        if self.decimal is not None:
-            _one_of(f"decimal of {where}", self.decimal, DECIMALS)
+        for key, known in CHOICES.items():
+            value = getattr(self, key)
+            if value not in known and (key != "decimal" or value is not None):
+                raise ParameterError(f"{key} of {where}", f"one of {', '.join(known)}", value)
         if self.measure not in MEASURES:
             raise UnknownMeasureError(self.measure, MEASURES)
         for key in ("order", "na"):
@@ -121,7 +131,28 @@ class ColumnDescription:
             return ()
         return self.ontology if isinstance(self.ontology, tuple) else (self.ontology,)
 
+    @property
+    def has_policy(self) -> bool:
+        """Whether cells of the column may refuse a table or drop records, even if no step masks it."""
+        return self.missing != "keep" or (self.unmatched == "drop" and bool(self.ontologies))
 
-def _one_of(what: str, value: object, known: Sequence[str]) -> None:
-    if value not in known:
-        raise ParameterError(what, f"one of {', '.join(known)}", value)
+
+def column_schema() -> dict[str, Any]:
+    """The JSON Schema of what a plan says of a column."""
+    from anonto.taxonomy.distance import MEASURES
+
+    texts: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+    choices: dict[str, Any] = {key: {"enum": list(known)} for key, known in {**CHOICES, "measure": MEASURES}.items()}
+    other: dict[str, Any] = {
+        "ontology": {"anyOf": [{"type": "string"}, texts]},
+        "root": {"type": "string"},
+        "order": texts,
+        "na": texts,
+        "review": {"type": "boolean"},
+    }
+    properties = {}
+    for field in fields(ColumnDescription):
+        default = list(field.default) if isinstance(field.default, tuple) else field.default
+        assumed = {} if default is None else {"default": default}
+        properties[field.name] = {**(choices.get(field.name) or other[field.name]), **assumed}
+    return {"type": "object", "properties": properties, "additionalProperties": False}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from anonto.table.arrow_columns import moving, picked, plain_floats_arrow
 from anonto.table.leftovers import without_leftovers
 from anonto.table.missing_codes import NAN, NAT, object_code
 from anonto.table.mixed_cells import ambiguous_values
-from anonto.table.series import as_series, as_text_series, plain_floats
+from anonto.table.series import as_series, as_text_series
 from anonto.table.table import without_declared, without_letters
 from anonto.threads import in_threads, slices
 
@@ -35,28 +35,6 @@ if TYPE_CHECKING:
     Rows = NDArray[np.integer]
 
 CODES_AT_ONCE = 1 << 18
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Substitution:
-    """New cells for a column: each takes the value that some row of the same column has."""
-
-    examples: Rows
-    """For each value a row of the input that has it."""
-    codes: NDArray[np.int32]
-    """For each record its new value; −1 for a cell that stays."""
-    texts: pl.Series | None = None
-    """The values themselves, when the column is no longer there to take them from; −1 is then missing."""
-    further: NewCells | None = None
-    """Values that no row has: their codes follow those of the others."""
-
-    def source_rows(self, rows: Rows, order: Rows | None, n_rows: int) -> Rows:
-        """For each record of the output the row of the input whose cell it takes; further values follow all rows."""
-        codes = self.codes if order is None else self.codes[order]
-        own = rows if order is None else rows[order]
-        n_further = 0 if self.further is None else len(self.further)
-        sources = np.concatenate([self.examples, n_rows + np.arange(n_further), [0]])
-        return np.where(codes >= 0, sources[codes], own)
 
 
 class Door:
@@ -101,6 +79,12 @@ class Door:
         """One column of the caller's own kind, as it is."""
         return self._column(name)
 
+    def replacing(self, name: str, column: Any) -> Door:
+        """The table with another column of the caller's own kind in place of one."""
+        other = copy(self)
+        other.replace(name, column)
+        return other
+
     def replace(self, name: str, column: Any) -> None:
         """Take another column of the caller's own kind in place of one; the caller's table keeps its own."""
         place = self.names.index(name)
@@ -135,84 +119,58 @@ class Door:
             else:
                 self.replace(name, texts)
 
-    def changed(
-        self,
-        substitutions: Mapping[str, Substitution],
-        *,
-        dropped: Sequence[str] = (),
-        rows: Rows | None = None,
-        order: Rows | None = None,
-    ) -> Any:
-        """A new table with new cells in some columns.
+    def with_cells(self, names: Sequence[str], cells: Mapping[str, pl.Series], rows: Rows | None) -> pl.DataFrame:
+        """A polars table with new cells in some columns.
 
         Args:
-            substitutions: The new cells, by column.
-            dropped: Columns to leave out.
-            rows: The rows of the input that are the records; None for all.
-            order: The order of the records in the new table; None for their own.
+            names: The columns that stay.
+            cells: The new columns, by name.
+            rows: The rows of the other columns, in order; None for all.
         """
-        kept = [name for name in self.names if name not in dropped]
-        taken = _ordered(rows, order)
-        if self.library == "polars":
-            return self._changed_polars(kept, substitutions, rows, order)
-        sources = {
-            name: one.source_rows(np.arange(len(self)) if rows is None else rows, order, len(self))
-            for name, one in substitutions.items()
-        }
-        further = {name: one.further for name, one in substitutions.items() if one.further is not None}
+        import polars as pl
+
+        others = self.table.select([name for name in names if name not in cells])
+        others = others if rows is None or not others.width else others[rows]
+        columns = {column.name: column for column in others}
+        return pl.DataFrame([cells[name] if name in cells else columns[name] for name in names])
+
+    def with_rows(
+        self, names: Sequence[str], sources: Mapping[str, Rows], further: Mapping[str, NewCells], rows: Rows | None
+    ) -> Any:
+        """A pandas or pyarrow table in which some columns take their cells from other rows.
+
+        Args:
+            names: The columns that stay.
+            sources: For such a column the row that each cell is taken from.
+            further: Cells that no row has: their numbers follow those of the rows.
+            rows: The rows of the other columns, in order; None for all.
+        """
         if self.library == "pandas":
-            return self._changed_pandas(kept, sources, further, taken)
+            return self._with_rows_pandas(names, sources, further, rows)
         columns = {}
-        for name in kept:
+        for name in names:
             column = self._column(name)
             with moving(name, column.type):
                 column = longer_arrow(column, further[name]) if name in further else column
-                cells = picked(column, sources.get(name, np.arange(len(self)) if taken is None else taken))
+                cells = picked(column, sources.get(name, np.arange(len(self)) if rows is None else rows))
                 columns[name] = plain_floats_arrow(cells) if name in sources else cells
         return self._arrow(columns)
 
     def released(self, table: Any, scales: Mapping[str, Sequence[str]]) -> Any:
-        """A table that `changed` made, ready to be handed out: see `without_leftovers`."""
+        """A table with new cells, ready to be handed out: see `without_leftovers`."""
         table = without_letters(table, self.origin) if self.library == "polars" else table
         return without_leftovers(table, self.library, scales)
-
-    def _changed_polars(
-        self, kept: list[str], substitutions: Mapping[str, Substitution], rows: Rows | None, order: Rows | None
-    ) -> pl.DataFrame:
-        import polars as pl
-
-        taken = _ordered(rows, order)
-        others = self.table.select([name for name in kept if name not in substitutions])
-        others = others if taken is None or not others.width else others[taken]
-        columns = {column.name: column for column in others}
-        for name, one in substitutions.items():
-            columns[name] = self._substituted(name, one, taken, order)
-        return pl.DataFrame([columns[name] for name in kept])
-
-    def _substituted(self, name: str, new: Substitution, taken: Rows | None, order: Rows | None) -> pl.Series:
-        """Look the new cells up among one example of each value; cells that stay are those of their own row."""
-        import polars as pl
-
-        codes = new.codes if order is None else _picked(new.codes, order)
-        values = new.texts if new.texts is not None else self.table[name].gather(new.examples)
-        values = plain_floats(values if new.further is None else longer_polars(values, new.further))
-        looked_up = gathered(values, codes).alias(name)
-        if new.texts is not None or not (codes < 0).any():
-            return looked_up
-        own: pl.Series = self.table[name] if taken is None else self.table[name].gather(taken)
-        own = plain_floats(own if new.further is None else own.cast(looked_up.dtype))
-        return own.zip_with(pl.Series(codes < 0), looked_up) if len(values) else own
 
     def forget(self, name: str) -> None:
         """Let go of a column whose new cells are known, to make room; only for a table that nobody else holds."""
         self.table = self.table.drop(name)
 
-    def _changed_pandas(
-        self, kept: list[str], sources: Mapping[str, Rows], further: Mapping[str, NewCells], taken: Rows | None
+    def _with_rows_pandas(
+        self, names: Sequence[str], sources: Mapping[str, Rows], further: Mapping[str, NewCells], rows: Rows | None
     ) -> Any:
-        out = self.table.iloc[:, [self.names.index(name) for name in kept]]
-        out = out.copy() if taken is None else out.iloc[taken]
-        for place, name in enumerate(kept):
+        out = self.table.iloc[:, [self.names.index(name) for name in names]]
+        out = out.copy() if rows is None else out.iloc[rows]
+        for place, name in enumerate(names):
             if name in sources:
                 column = self._column(name)
                 column = _longer_pandas(column, further[name]) if name in further else column
@@ -381,12 +339,6 @@ def longer_arrow(column: Any, further: NewCells) -> Any:
     return pa.chunked_array(chunks, type=dtype)
 
 
-def _ordered(rows: Rows | None, order: Rows | None) -> Rows | None:
-    if rows is None or order is None:
-        return order if rows is None else rows
-    return rows[order]
-
-
 def gathered(values: pl.Series, codes: NDArray[np.int32]) -> pl.Series:
     """The value of each code, in chunks by several threads; null for −1."""
     import polars as pl
@@ -403,7 +355,7 @@ def gathered(values: pl.Series, codes: NDArray[np.int32]) -> pl.Series:
     return pl.concat([chunks[part.start] for part in parts]) if parts else values.clear()
 
 
-def _picked(codes: NDArray[np.int32], order: Rows) -> NDArray[np.int32]:
+def codes_in_order(codes: NDArray[np.int32], order: Rows) -> NDArray[np.int32]:
     """The codes in another order, in threads."""
     from anonto.table.row_kernels import pick
 

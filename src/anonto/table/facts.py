@@ -60,11 +60,6 @@ class Facts:
         """Distinct values per cell with a value: 1 when no value occurs twice."""
         return len(self.values) / self.n_present if self.n_present else 0.0
 
-    @property
-    def mean_company(self) -> float:
-        """How many cells have the same value as a cell, itself counted, on average over the cells."""
-        return float((self.counts.astype(float) ** 2).sum()) / self.n_present if self.n_present else 0.0
-
     def cells_of(self, values: Sequence[str]) -> int:
         """In how many cells some of the values stand."""
         wanted = set(values)

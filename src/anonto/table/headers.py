@@ -1,8 +1,10 @@
 """The first row of a table without types: names of columns, or already a record.
 
 A first row that is a record would be lost as one, and its cells would be quoted as names. A cell counts as a value when
-it is a number among numbers of its size, a date among dates, a code of its column's form, or a text that its own column
-has again. A text above numbers, dates or codes counts as a name. Years, and numbers that are counted up, are names too.
+it is a number among numbers of its size, a date among dates, a code of its column's form, a text that its own column
+has again, or a sentence among sentences that is no question. A text above numbers, dates or codes counts as a name.
+Years, and numbers that are counted up, are names too. Words and names of persons that a column has once are not told
+from names of columns.
 """
 
 from __future__ import annotations
@@ -33,11 +35,16 @@ FEWEST_RECORDS = 50
 ALMOST_ALL = 0.95
 COMMON_FORM = 0.2
 SHORTEST_CODE = 3
+SHORTEST_SENTENCE = 5
+"""Words of a sentence."""
+MOST = 0.8
 SOME_SORTED = 4
 SOME_YEARS = 3
 YEARS = (1900, 2100)
 
 _COUNTED = re.compile(r"([^\W\d]+)(\d{1,9})")
+_ASKING = ("?", ":")
+"""How a question ends that answers are below."""
 _CAPITAL, _SMALL, _DIGIT = re.compile(r"[^\W\d_a-z]"), re.compile(r"[a-z]"), re.compile(r"\d")
 
 
@@ -144,14 +151,18 @@ class _Column:
         is_code = _has_digit(self.name) and len(self.name) >= SHORTEST_CODE
         if self.values == [self.name]:
             return UNKNOWN  # a box that was ticked, as surveys export it
-        if self.name in self.values:
-            return VALUE if is_code else PERHAPS_VALUE
+        if self.name in self.values or self._is_sentence_among_such():
+            return VALUE if is_code and self.name in self.values else PERHAPS_VALUE
         form = _form(self.name)
         if is_code and self.values and _share(self.values, lambda value: _form(value) == form) >= COMMON_FORM:
             return VALUE
         if self.values and not _has_digit(self.name) and _share(self.values, _has_digit) >= ALMOST_ALL:
             return NAME
         return UNKNOWN
+
+    def _is_sentence_among_such(self) -> bool:
+        is_statement = _is_sentence(self.name) and not self.name.endswith(_ASKING)
+        return is_statement and _share(self.values, _is_sentence) >= MOST
 
 
 def _take_numbers_for_names(columns: Sequence[_Column]) -> None:
@@ -191,10 +202,14 @@ def _has_digit(text: str) -> bool:
     return _DIGIT.search(text) is not None
 
 
+def _is_sentence(text: str) -> bool:
+    return len(text.split()) >= SHORTEST_SENTENCE
+
+
 def _form(text: str) -> str:
     """A text with a sign for each kind of character: ``E11.9`` is ``A99.9``."""
     return _DIGIT.sub("9", _SMALL.sub("a", _CAPITAL.sub("A", text)))
 
 
 def _share(values: Sequence[str], holds: Callable[[str], bool]) -> float:
-    return sum(map(holds, values)) / len(values)
+    return sum(map(holds, values)) / max(len(values), 1)

@@ -57,8 +57,8 @@ class Recoded:
 
     counts: Mapping[str, int]
     """How many cells had each code that was replaced."""
-    cells: Flags
-    """Which records have such a cell; empty where the rows are elsewhere."""
+    cell: NewCells | None
+    """The code that they are released with; None for a null."""
 
 
 def missing_codes(cells: pl.Series, is_missing: Flags) -> MissingCodes:

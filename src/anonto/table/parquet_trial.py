@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-ROWS_AT_ONCE = 1 << 18
+ROWS_AT_ONCE, COLUMNS_AT_ONCE = 1 << 18, 32
 UNDECODABLE, BEYOND_CALENDAR = "it cannot be decoded", "it has dates or times beyond the calendar"
 
 _tried: dict[Path, tuple[int, int, int]] = {}
@@ -35,21 +35,27 @@ def require_decodable(files: Iterable[Path]) -> None:
 
 
 def fault_of_parquet(path: str) -> str:
-    """What is wrong with a file, if anything: it is decoded a batch at a time, as its readers do.
+    """What is wrong with a file, if anything: some columns are decoded a batch at a time, then the next ones.
 
     Where polars panics, its batches just end; so their rows are counted.
     """
     import polars as pl
 
     scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-    if wide_decimals(scan.collect_schema()):
+    schema = scan.collect_schema()
+    if wide_decimals(schema):
         return ""  # for its reader to refuse, by their names
-    n_rows, seen = int(scan.select(pl.len()).collect().item()), 0
-    for batch in scan.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True):
-        seen += batch.height
-        for column in batch.iter_columns():
-            if not is_within_calendar(column):
-                return BEYOND_CALENDAR
-            if isinstance(column.dtype, pl.Categorical | pl.Enum):
-                column.unique().cast(pl.String).cast(pl.Binary).cast(pl.String)  # raises over what is not UTF-8
-    return "" if seen == n_rows else UNDECODABLE
+    names, n_rows = schema.names(), int(scan.select(pl.len()).collect().item())
+    for first in range(0, len(names) or 1, COLUMNS_AT_ONCE):
+        seen = 0
+        some = scan.select(names[first : first + COLUMNS_AT_ONCE])
+        for batch in some.collect_batches(chunk_size=ROWS_AT_ONCE, maintain_order=True):
+            seen += batch.height
+            for column in batch.iter_columns():
+                if not is_within_calendar(column):
+                    return BEYOND_CALENDAR
+                if isinstance(column.dtype, pl.Categorical | pl.Enum):
+                    column.unique().cast(pl.String).cast(pl.Binary).cast(pl.String)  # raises over what is not UTF-8
+        if seen != n_rows:
+            return UNDECODABLE
+    return ""

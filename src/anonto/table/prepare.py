@@ -29,20 +29,19 @@ from anonto.table.records import counted
 from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping
     from pathlib import Path
     from typing import Any
 
     from numpy.typing import NDArray
 
     from anonto.table.attributes import Attribute
+    from anonto.table.columns import Rows
     from anonto.table.description import ColumnDescription
     from anonto.table.missing_codes import MissingCodes
     from anonto.table.notation import Notation
 
     Opener = Callable[[str | Taxonomy], Taxonomy]
-    Rows = Sequence[int] | NDArray[np.int64] | None
-    """The place of each cell in the table that a person has, from 0; None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +97,21 @@ def records_to_drop(column: Column, description: ColumnDescription, open_once: O
         return None
     dropped = values[column.codes]
     return dropped if dropped.any() else None
+
+
+def rows_that_stay(
+    columns: Mapping[str, Column], description_of: Callable[[str], ColumnDescription], open_once: Opener
+) -> NDArray[np.bool_] | None:
+    """Which rows no policy drops; None for all.
+
+    Args:
+        columns: Every column whose policy may drop rows, with the texts that mean missing as missing.
+        description_of: What the plan says of a column.
+        open_once: Opens ontologies.
+    """
+    drops = [records_to_drop(column, description_of(name), open_once) for name, column in columns.items()]
+    dropping = [dropped for dropped in drops if dropped is not None]
+    return ~np.logical_or.reduce(dropping) if dropping else None
 
 
 def values_to_drop(column: Column, description: ColumnDescription, open_once: Opener) -> NDArray[np.bool_]:
@@ -241,5 +255,5 @@ def _where(column: Column, values: Collection[str], rows: Rows) -> tuple[int, in
     """How many cells have one of some values, and the first row of the table that does, from 1."""
     chosen = set(values)
     is_chosen = np.array([*(value in chosen for value in column.values), False])
-    cells = int(column.counts[is_chosen[:-1]].sum())
-    return cells, None if rows is None else int(rows[int(np.argmax(is_chosen[column.codes]))]) + 1
+    first = column.first_row(is_chosen, rows)
+    return int(column.counts[is_chosen[:-1]].sum()), None if first is None else first + 1

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.table.door import longer_arrow, longer_polars
-from anonto.table.missing_codes import Recoded, by_name, code_of, declared_codes, missing_codes, released_code
+from anonto.table.missing_codes import missing_codes
 from anonto.table.series import as_series, as_text_series
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from numpy.typing import NDArray
 
@@ -22,22 +20,17 @@ if TYPE_CHECKING:
     from anonto.table.new_cells import NewCells
 
     Flags = NDArray[np.bool_]
-    Rows = NDArray[np.integer]
 
 
-def missing_in(door: Door, name: str, column: Column, rows: Rows | None = None) -> MissingCodes | None:
+def missing_in(door: Door, name: str, column: Column) -> MissingCodes | None:
     """The missing cells of a column told apart by their codes; None where there are none.
 
     Args:
         door: The table.
         name: Of the column.
         column: The same column, encoded.
-        rows: The rows of the table that were encoded; None for all.
     """
-    if not column.n_missing:
-        return None
-    cells = written(door, name)
-    return missing_codes(cells if rows is None else cells.gather(rows), column.codes < 0)
+    return missing_codes(written(door, name), column.codes < 0) if column.n_missing else None
 
 
 def written(door: Door, name: str) -> pl.Series:
@@ -50,34 +43,19 @@ def written(door: Door, name: str) -> pl.Series:
     return as_series(native)
 
 
-def merge_missing(
-    door: Door, name: str, missing: MissingCodes, na: Sequence[str], rows: Rows | None = None
-) -> Recoded | None:
-    """Give the missing cells of a column the code that the plan or the file chooses; None where all have it.
+def put_code(native: Any, library: str, flags: Flags, cell: NewCells | None) -> Any:
+    """A column of a library with one code in some of its cells.
 
     Args:
-        door: The table, which gets the new column.
-        name: Of the column.
-        missing: The codes of its records.
-        na: The texts that mean missing.
-        rows: The rows of the table that are the records; None for all.
+        native: The column.
+        library: Of the column.
+        flags: Which cells get the code.
+        cell: The code; None for a null.
     """
-    native = door.native(name)
-    cell = released_code(_type_of(native, door.library), na, declared_codes(door.origin, name))
-    own = missing.codes.index(code_of(cell)) if code_of(cell) in missing.codes else -2
-    changes = (missing.of_records >= 0) & (missing.of_records != own)
-    if not changes.any():
-        return None
-    flags = np.zeros(len(door), dtype=np.bool_)
-    flags[slice(None) if rows is None else rows] = changes
-    put = {"polars": _in_polars, "pandas": _in_pandas, "pyarrow": _in_arrow}[door.library]
-    door.replace(name, put(native, flags, cell))
-    counts = np.bincount(missing.of_records[changes], minlength=len(missing.codes)).tolist()
-    replaced = {code: count for code, count in zip(missing.codes, counts, strict=True) if count}
-    return Recoded(by_name(replaced, door.origin, name), changes)
+    return {"polars": _in_polars, "pandas": _in_pandas, "pyarrow": _in_arrow}[library](native, flags, cell)
 
 
-def _type_of(native: Any, library: str) -> pl.DataType:
+def type_of(native: Any, library: str) -> pl.DataType:
     """The type of a column; Python objects that are no texts may be any number."""
     import polars as pl
 

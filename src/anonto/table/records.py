@@ -121,9 +121,10 @@ def counted(record_of: NDArray[np.integer], n_records: int, amounts: Longs | Non
         n_records: Distinct records.
         amounts: How many rows each row stands for; None where it stands for itself.
     """
-    if amounts is not None:
-        return weighed(record_of, n_records, amounts)
     counts = np.zeros(n_records, dtype=np.int64)
     for part in slices(0, record_of.size, max(ROWS_AT_ONCE, n_records)):
-        counts += np.bincount(record_of[part], minlength=n_records)
+        if amounts is None:
+            counts += np.bincount(record_of[part], minlength=n_records)
+        else:
+            counts += weighed(record_of[part], n_records, amounts[part])
     return counts

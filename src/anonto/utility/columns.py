@@ -39,16 +39,16 @@ def column_losses(column: ComparedColumn) -> dict[str, Any]:
     """
     moved = _distances_moved(column)
     either = (column.original >= 0) | (column.masked >= 0)
-    amounts = None if column.of_masked is None else column.of_masked[either]
-    n_cells = int(moved.size if amounts is None else amounts.sum())
+    amounts = column.amounts.masked[either]
+    n_cells = int(amounts.sum())
     n_or_one = max(n_cells, 1)
     changed = ~column.same()[either]
     before, after = column.counts("original"), column.counts("masked")
     losses: dict[str, Any] = {
         "cells": n_cells,
-        "changed": _total(changed, amounts) / n_or_one,
-        "rmse": math.sqrt(_total(moved**2, amounts) / n_or_one),
-        "mean_distance": _total(moved, amounts) / n_or_one,
+        "changed": float(changed @ amounts) / n_or_one,
+        "rmse": math.sqrt(float(moved**2 @ amounts) / n_or_one),
+        "mean_distance": float(moved @ amounts) / n_or_one,
         "farthest": float(moved.max(initial=0.0)),
         "hellinger": _hellinger(_shares_of_meanings(column, before), _shares_of_meanings(column, after)),
         "missing": {"original": int(before[-1]), "masked": int(after[-1])},
@@ -61,11 +61,6 @@ def column_losses(column: ComparedColumn) -> dict[str, Any]:
     if own or not losses["mean_distance"]:
         losses["il1s"] = losses["mean_distance"] / (math.sqrt(2.0) * own) if own else 0.0
     return losses | spread | _distance_variances(column, before, after) | _frequency_changes(column, before, after)
-
-
-def _total(of_cells: NDArray[Any], amounts: Longs | None) -> float:
-    """The sum over cells, or over all that they stand for."""
-    return float(of_cells.sum() if amounts is None else of_cells @ amounts)
 
 
 def _distances_moved(column: ComparedColumn) -> Floats:

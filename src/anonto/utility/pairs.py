@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.stats.contingency import joint_shares, shares_of_counts
+from anonto.stats.contingency import shares_of_counts
 from anonto.stats.dependence import Spread, TwoColumns
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import Column
@@ -83,22 +83,19 @@ class _Both:
 
     a: Codes
     b: Codes
-    amounts: Longs | None
-    """How many rows each stands for; None where it stands for itself."""
+    amounts: Longs
+    """How many rows each stands for."""
 
     @classmethod
     def of(cls, a: ComparedColumn, b: ComparedColumn, which: str) -> _Both:
         (codes_a, amounts), (codes_b, _) = a.side(which), b.side(which)
-        both = (codes_a >= 0) & (codes_b >= 0)
-        if amounts is None:
-            return cls(codes_a[both], codes_b[both], None)
-        both &= amounts > 0
+        both = (codes_a >= 0) & (codes_b >= 0) & (amounts > 0)
         return cls(codes_a[both], codes_b[both], amounts[both])
 
     @property
     def n(self) -> int:
         """Rows of the table."""
-        return int(self.a.size if self.amounts is None else self.amounts.sum())
+        return int(self.amounts.sum())
 
 
 def _distance_correlation(
@@ -107,11 +104,8 @@ def _distance_correlation(
     if cells.n < 2:
         return 0.0
     (of_a, new_a), (of_b, new_b) = _spread(a, cells.a, cells, tables), _spread(b, cells.b, cells, tables)
-    if cells.amounts is None:
-        shares = joint_shares(new_a, new_b)
-    else:
-        shape = len(new_a.values), len(new_b.values)
-        shares = shares_of_counts(new_a.codes, new_b.codes, cells.amounts, shape)
+    shape = len(new_a.values), len(new_b.values)
+    shares = shares_of_counts(new_a.codes, new_b.codes, cells.amounts, shape)
     variances = of_a.variance(), of_b.variance()
     scale = math.sqrt(max(variances[0].plain, 0.0) * max(variances[1].plain, 0.0))
     if any(one.plain <= one.rounding for one in variances) or not scale:
@@ -168,7 +162,7 @@ def _pearson(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
     if x.size < 2 or not np.ptp(x) or not np.ptp(y):
         return 0.0
     x, y = x - np.average(x, weights=cells.amounts), y - np.average(y, weights=cells.amounts)
-    u, v = (x, y) if cells.amounts is None else (x * cells.amounts, y * cells.amounts)
+    u, v = x * cells.amounts, y * cells.amounts
     return float(np.clip(u @ y / math.sqrt(float(u @ x) * float(v @ y)), -1.0, 1.0))
 
 
@@ -208,5 +202,6 @@ def _cross_table_bias(a: ComparedColumn, b: ComparedColumn) -> float:
         return 0.0
     unique, place = np.unique(np.concatenate(keys), return_inverse=True)
     before, after = place[: keys[0].size], place[keys[0].size :]
-    change = np.subtract(counted(before, unique.size, a.of_original), counted(after, unique.size, a.of_masked))
+    sides = (before, a.amounts.original), (after, a.amounts.masked)
+    change = np.subtract(*(counted(numbers, unique.size, amounts) for numbers, amounts in sides))
     return float(np.abs(change).sum()) / (2.0 * a.n_rows)

@@ -55,7 +55,7 @@ def lost_at_random(columns: Mapping[str, ComparedColumn], masked: Sequence[str])
 
     Where only some persons are at hand, it is done with these.
     """
-    persons = [one if one.amounts is None else one.taken(np.arange(one.n_persons)) for one in columns.values()]
+    persons = [one if one.amounts.row_by_row else one.taken(np.arange(one.n_persons)) for one in columns.values()]
     swapped = [replace(one, masked=_swapped(one) if one.name in masked else one.original) for one in persons]
     n_rows = swapped[0].original.size if swapped else 0
     pairs = pair_losses(swapped, Sampling(), masked) if len(swapped) > 1 and n_rows else []

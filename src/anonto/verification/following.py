@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import listed
-from anonto.methods.parameters import LEAST_PER_K
 from anonto.table.prepare import encode_described, prepare, with_missing_as_value
 from anonto.table.recoding import missing_in
 from anonto.table.records import distinct_records
@@ -58,25 +57,19 @@ ANYTHING = "the method draws values anew, so every released record could be your
 def followed(step: Step, looked: Mapping[str, LookedAt], released: Door, plan: Plan, open_once: Opener) -> Followed:
     """The released rows that a step could have put in the place of a person's."""
     method = step.method
-    if not hasattr(method, "reach"):
-        if getattr(method, "makes_equal", False):
-            return Followed(step, None, IN_A_GROUP.format(k=method.k), _promised(step, len(released)))  # type: ignore[union-attr]
+    if not method.is_swap:
+        if method.makes_equal:
+            k = method.k_among(len(released))
+            return Followed(step, None, IN_A_GROUP.format(k=k), _promised(step, len(released)))
         return Followed(step, np.ones(len(released), dtype=np.bool_), ANYTHING)
     if not method.together:
         rows = [_by_value(step, looked[name], released, plan, open_once) for name in step.columns]
         return Followed(step, np.logical_and.reduce(rows), BY_VALUES)
-    if not _moves_whole_records(step):
+    if not method.moves_whole_records:
         promised = _promised(step, len(released))
         return Followed(step, None, NOT_TOLD if promised is None else IN_A_GROUP.format(k=promised), promised)
-    how = AT_ONCE if _could_be_cut(step, len(released)) else BY_GROUPS
+    how = AT_ONCE if method.could_be_cut(len(released)) else BY_GROUPS
     return Followed(step, _by_group(step, looked, released, plan, open_once), how)
-
-
-def _could_be_cut(step: Step, n_records: int) -> bool:
-    """Whether a table so large may have been masked in blocks, of which the plan says nothing."""
-    method = step.method
-    says_nothing = getattr(method, "block_rows", 0) is None
-    return says_nothing and n_records >= 2 * LEAST_PER_K * method.k  # type: ignore[union-attr]
 
 
 def why_no_promise(
@@ -102,20 +95,12 @@ def why_no_promise(
 
 def keeps_values(step: Step) -> bool:
     """Whether every value occurs as often after a step as before."""
-    return hasattr(step.method, "reach")
-
-
-def _moves_whole_records(step: Step) -> bool:
-    """Whether a swap leaves the records of its columns as they are, so that its groups follow from the release."""
-    return step.method.name in {"equi-depth-swap", "equi-width-swap", "invariant-swap"} or (
-        getattr(step.method, "move", "apart") == "together"
-    )
+    return step.method.is_swap
 
 
 def _promised(step: Step, n_records: int) -> int | None:
-    k = getattr(step.method, "k", None)
-    makes_groups = step.method.name == "group-swap" or getattr(step.method, "aggregate", None) == "centroid"
-    return min(int(k), n_records) if makes_groups and k is not None else None
+    k = step.method.least_group
+    return None if k is None else min(k, n_records)
 
 
 def _by_value(step: Step, looked: LookedAt, released: Door, plan: Plan, open_once: Opener) -> Bools:
@@ -127,7 +112,7 @@ def _by_value(step: Step, looked: LookedAt, released: Door, plan: Plan, open_onc
     prepared = prepare(looked.name, encoded, description, open_once)
     codes = prepared.column.codes
     own = np.unique(codes[looked.is_equal]).astype(np.int32)
-    partners = step.method.reach(prepared.attribute).partners(own).any(axis=0)  # type: ignore[union-attr]
+    partners = step.method.reach(prepared.attribute).partners(own).any(axis=0)
     return np.asarray(np.append(partners, False)[codes])
 
 
@@ -141,17 +126,16 @@ def _by_group(step: Step, looked: Mapping[str, LookedAt], released: Door, plan: 
         description = _tolerant(plan.description(name))
         encoded = encode_described(name, released.series(name), description)
         prepared = prepare(name, encoded, description, open_once)
-        moves_missing = step.method.together and not step.method.by_row and step.method.moves_missing
         attribute, own = (
             with_missing_as_value(prepared, encoded, missing_in(released, name, encoded))
-            if moves_missing
+            if step.method.moves_missing
             else (prepared.attribute, prepared.column.codes)
         )
         attributes.append(attribute)
         codes.append(own)
     records, record_of = distinct_records(step.columns, attributes, codes)
     own_records = np.unique(record_of[like_hers])
-    partition: Partition = step.method.reach(records)  # type: ignore[union-attr]
+    partition: Partition = step.method.reach(records)
     is_own = np.zeros(records.counts.size, dtype=np.bool_)
     is_own[own_records] = True
     in_group = np.isin(partition.groups, np.unique(partition.groups[is_own[partition.members]]))

@@ -12,7 +12,7 @@ import polars as pl
 
 from anonto.errors import MissingCellsError, NotOneRecordError, NotUnicodeError, UnmatchedValuesError, is_unicode
 from anonto.table.attributes import NumericAttribute
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.door import Door
 from anonto.table.reading import read_table
 from anonto.table.series import as_text_series
@@ -84,7 +84,7 @@ def looked_at(name: str, own: Door, released: Door, description: ColumnDescripti
     text, texts = as_text_series(cell).cast(pl.String), as_text_series(cells).cast(pl.String)
     if description.na:
         text, texts = (one.set(one.is_in(list(description.na)), None) for one in (text, texts))
-    compared = compared_column(name, text, texts, description, open_once)
+    compared = compared_column(name, BothCells.of(text, texts), description, open_once)
     is_missing = bool(text.is_null()[0])
     is_unmatched = not is_missing and compared.original[0] < 0
     _require_allowed(name, description, open_once, text, is_missing=is_missing, is_unmatched=is_unmatched)

@@ -11,6 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
 from anonto.errors import UploadTooLargeError
+from anonto.private_record import PrivateRecord
 from anonto.web.drafts import files_of_plan, stem_of
 from anonto.web.guard import KEY_OF_SCOPE
 from anonto.web.house import DEMO
@@ -90,7 +91,7 @@ def _file_of(folder: Path, run: dict[str, Any], what: str) -> tuple[Path, str] |
         path = folder / TAKEN[what]
         name = f"{stem}-{TAKEN[what]}"
         if what == "private":  # as the command line calls it
-            name = f"{stem}-masked{run.get('ending', '')}.private.json"
+            name = PrivateRecord.beside(f"{stem}-masked{run.get('ending', '')}").name
     else:
         ending = what.removeprefix("masked")
         known = {one.name for one in folder.glob("masked*")} if folder.is_dir() else set()

@@ -224,6 +224,15 @@ class Frame:
             with place:
                 message(sentence, "error")
 
+    async def methods(self) -> dict[str, dict[str, Any]]:
+        """The methods by name, with their words and parameters; a worker is asked once."""
+        known = self.house.cache
+        if "methods" not in known:
+            known["methods"] = (await self.session.desk.call("methods", {}))["methods"]
+        self.check()
+        found: dict[str, dict[str, Any]] = known["methods"]
+        return found
+
     def soon(self, place: Any, what: str, content: Callable[[], Awaitable[None]]) -> None:
         """Fill a place as soon as the page is there."""
         with place:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.errors import (
     OutsideFolderError,
     SessionChangedError,
+    UnclearHeaderError,
     VanishedOntologyError,
     VanishedTableError,
     WorkRefusedError,
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 TABLE_ENDINGS = (
     ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz", ".tab", ".parquet", ".xlsx", ".xls", ".ods", ".sav",
     ".zsav", ".dta", ".xpt", ".sas7bdat",
-)  # fmt: skip
-ONTOLOGY_ENDINGS = (
-    ".csv", ".csv.gz", ".tsv", ".txt", ".obo", ".obo.gz", ".owl", ".owl.gz", ".ttl", ".ttl.gz", ".xml", ".rdf", ".bin",
 )  # fmt: skip
 DEMO = "demo"
 """The folder of the made-up table in that of a session, and where such a table comes from."""
@@ -104,13 +102,13 @@ class House:
 
         await session.openings.once("open the demo", work)
 
-    async def open_picked(self, session: Session, relative: str) -> None:
-        """Open a file below the folder."""
+    async def open_picked(self, session: Session, relative: str, header: str | None = None) -> None:
+        """Open a file below the folder; header as in a plan, if the user said what the first row is."""
         path = self.file(relative)
-        work = partial(self._open, session, "folder", path.name, str(path))
+        work = partial(self._open, session, "folder", path.name, str(path), header)
         await session.openings.once(f"open {path}", work)
 
-    async def open_upload(self, session: Session, stored: str, name: str) -> None:
+    async def open_upload(self, session: Session, stored: str, name: str, header: str | None = None) -> None:
         """Open a file that was dropped; the same table again goes on where the plan was."""
         upload = session.upload(stored)
         if upload is None:
@@ -118,21 +116,25 @@ class House:
 
         async def work() -> None:
             async with _kept_if_taken(session, upload) as path:
-                await self._open(session, "upload", _shown(name), str(path))
+                await self._open(session, "upload", _shown(name), str(path), header)
 
         await session.openings.once(f"open {upload}", work)
 
-    async def _open(self, session: Session, source: str, name: str, path: str) -> None:
+    async def _open(self, session: Session, source: str, name: str, path: str, header: str | None = None) -> None:
         table: dict[str, Any] = {"source": source, "name": name, "path": session.reference(path)}
+        before = session.table
+        if source == "upload" and before is not None and before["path"] == table["path"]:
+            header = header or session.plan.get("table", {}).get("header")  # the same content, which was asked about
+        options = {} if header is None else {"header": header}
         with _named(path, name):
-            seen = await session.desk.call("open", {"table": {"path": path}})
+            seen = await session.desk.call("open", {"table": {"path": path}, "plan": {"table": options}})
             table |= {"sha256": seen["sha256"], "n_records": seen["n_records"]}
             before = session.table
             if before is not None and source == before["source"] == "upload" and are_about_the_same(before, table):
                 with session.changing(f"Open {name} again") as draft:
                     draft["table"] = table
                 return
-            found = await self.propose(session, {"table": table, "repairs": {}, "plan": {}})
+            found = await self.propose(session, {"table": table, "repairs": {}, "plan": {"table": options}})
         with session.changing(f"Open {name}") as draft:
             kept = {ref: one for ref, one in draft["ontologies"].items() if session.is_here(ref)}
             draft.update(table=table, repairs={}, ontologies=kept)
@@ -256,7 +258,7 @@ async def _answer(session: Session, task: str, asked: dict[str, Any]) -> dict[st
 
 @contextlib.asynccontextmanager
 async def _kept_if_taken(session: Session, upload: Path) -> AsyncIterator[Path]:
-    """An upload under the name of its content; wiped when it is not taken, for whatever reason."""
+    """An upload under the name of its content; wiped when it is not taken, but for a question that is still open."""
     from anonto.ontology.source import file_sha256
 
     path, is_new = upload, True
@@ -264,6 +266,12 @@ async def _kept_if_taken(session: Session, upload: Path) -> AsyncIterator[Path]:
         path, is_new = session.settled(upload, await asyncio.to_thread(file_sha256, upload))
         session.known = {}  # what could not be read before can be read now
         yield path
+    except UnclearHeaderError:
+        if is_new:
+            path.rename(upload)
+        else:
+            upload.hardlink_to(path)
+        raise
     except BaseException:
         if is_new:
             path.unlink(missing_ok=True)
@@ -276,7 +284,7 @@ def _named(path: str, name: str) -> Iterator[None]:
     try:
         yield
     except WorkRefusedError as error:
-        raise WorkRefusedError(str(error).replace(Path(path).name, name)) from None
+        raise type(error)(str(error).replace(Path(path).name, name)) from None
 
 
 def _shown(name: str) -> str:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
-import types
-import typing
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonto.errors import InputError
-from anonto.methods.registry import METHODS, Method
+from anonto.methods import schema
+from anonto.methods.registry import METHODS
 from anonto.ontology.card import health_card
 from anonto.ontology.catalogue import LISTED
 from anonto.ontology.matching import matcher_of
@@ -272,38 +270,7 @@ def _subtree_counts(
 
 
 def methods(given: dict[str, Any], report: Report) -> dict[str, Any]:
-    """The methods with their parameters: name, default, and what kind of value each takes."""
+    """The methods with their words and parameters: those with a proof first, and last those to compare others with."""
     del given, report
-    return {
-        "methods": {name: [_parameter(method, field) for field in _fields(method)] for name, method in METHODS.items()}
-    }
-
-
-def _fields(method: type[Method]) -> tuple[dataclasses.Field[Any], ...]:
-    return dataclasses.fields(method)  # type: ignore[arg-type]
-
-
-def _parameter(method: type[Method], field: dataclasses.Field[Any]) -> dict[str, Any]:
-    hint = typing.get_type_hints(method, _names(method))[field.name]
-    parts = typing.get_args(hint) if typing.get_origin(hint) in {types.UnionType, typing.Union} else (hint,)
-    choices = [choice for part in parts if typing.get_origin(part) is Literal for choice in typing.get_args(part)]
-    is_needed = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-    kind = "choice" if choices else "flag" if bool in parts else "number" if {int, float} & set(parts) else "text"
-    return {
-        "name": field.name,
-        "kind": kind,
-        "is_whole": int in parts and float not in parts,
-        "choices": choices,
-        "default": None if is_needed or field.default is dataclasses.MISSING else field.default,
-        "is_needed": is_needed,
-    }
-
-
-def _names(method: type[Method]) -> dict[str, Any]:
-    """What the annotations of a method and of its bases may name."""
-    import sys
-
-    known: dict[str, Any] = {"Sequence": tuple}
-    for base in reversed(method.__mro__):
-        known.update(vars(sys.modules[base.__module__]))
-    return known
+    found = sorted(METHODS.values(), key=lambda method: (not method.words.proved, method.is_baseline))
+    return {"methods": {method.name: schema.described(method) for method in found}}

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import WorkRefusedError
+from anonto.methods.parameters import parameters_known
 from anonto.methods.registry import METHODS
 from anonto.plan import Plan
 from anonto.table.prepare import opener
 from anonto.table.reading import read_table
 from anonto.table.series import as_text_series
 from anonto.table.writing import write_table
-from anonto.web.words import INSTEAD, PARAMETERS
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from anonto.methods.parameters import NamedParameter
     from anonto.table.description import ColumnDescription
     from anonto.table.table import Table
     from anonto.taxonomy.taxonomy import Taxonomy
@@ -75,20 +76,21 @@ def plan_in(given: dict[str, Any]) -> Plan:
         if not step["columns"]:
             raise WorkRefusedError(f"Step {number} has no column; tick one on the page “Method”, or remove the step.")
         if lacking := _lacking(step):
-            named = " or ".join(f"“{PARAMETERS[name].label}”" for name in lacking)
+            named = " or ".join(f"“{one.takes.label}”" for one in lacking)
             raise WorkRefusedError(f"Step {number} ({step['method']}) needs {named}; fill it in on the page “Method”.")
     return Plan.from_dict(given["plan"])
 
 
-def _lacking(step: dict[str, Any]) -> list[str]:
+def _lacking(step: dict[str, Any]) -> list[NamedParameter]:
     """The first parameter that a method cannot do without and a step does not give, or those of which it needs one."""
-    known = fields(METHODS[step["method"]]) if step["method"] in METHODS else ()  # type: ignore[arg-type]
-    names = [field.name for field in known]
-    for instead, of in INSTEAD:
-        if {instead, of} <= set(names) and step.get(instead) is None and step.get(of) is None:
-            return [of, instead]
-    is_needed = (field.default is MISSING and field.default_factory is MISSING for field in known)
-    return [name for name, is_ in zip(names, is_needed, strict=True) if is_ and step.get(name) is None][:1]
+    method = METHODS.get(step["method"])
+    if method is None:
+        return []
+    known = parameters_known(method)
+    either = [one for one in known if one.name in method.one_of]
+    if either and all(step.get(one.name) is None for one in either):
+        return sorted(either, key=lambda one: one.takes.start is None)
+    return [one for one in known if one.is_needed and step.get(one.name) is None][:1]
 
 
 def opened_plan(given: dict[str, Any]) -> Plan:

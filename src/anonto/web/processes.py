@@ -15,7 +15,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import StoppedWorkError, UnexpectedFailureError, WorkRefusedError
+from anonto.errors import StoppedWorkError, UnclearHeaderError, UnexpectedFailureError, WorkRefusedError
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -74,7 +74,7 @@ class Worker:
             self._waiting.pop(number, None)
             self._listeners.pop(number, None)
         if "refused" in found:
-            raise WorkRefusedError(found["refused"])
+            raise (UnclearHeaderError if "asks_for" in found else WorkRefusedError)(found["refused"])
         if "failed" in found:
             raise UnexpectedFailureError(found["failed"])
         result: dict[str, Any] = found["result"]

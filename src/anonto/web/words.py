@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import (
@@ -27,6 +26,7 @@ from anonto.errors import (
     TooFewForGroupsError,
     UnmatchedValuesError,
 )
+from anonto.risk.attacks.registry import attacks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,238 +126,16 @@ PHASES = {
     "attack": "Attacking the raw table",
     "trying": "Trying the plans",
 }
-ATTACKS = {
-    "distance-linkage": ("Nearest record", "Knows these columns of a person and takes the most similar record."),
-    "global-linkage": ("Best assignment", "Knows these columns of everybody and assigns all records at once."),
-    "real-k": ("Alone in the release", "The share of released records that nobody else shares all values with."),
-    "uniqueness": ("Still alone", "Records that were unique in the original and still are."),
-    "attribute-inference": ("Guessing a secret", "Guesses a confidential value from the most similar records."),
-    "interval-disclosure": ("Close guesses", "Takes the released cell for the true one: right, or almost right."),
-    "method-aware-linkage": (
-        "Knowing the method",
-        "Knows the method and its parameters, and leaves out every record that it could not have made of this person.",
-    ),
-    "likelihood-linkage": ("Likeliest record", "Knows the method and takes the record that it most likely made."),
-    "row-order": ("Order of the rows", "Knows the order of the original rows, which the release kept."),
-    "composition": ("Two releases together", "Compares two releases of the same table."),
-    "permutation-distance": ("Undoing the swap", "Compares how far values moved with what chance would do."),
-    "partial-knowledge": (
-        "A few columns known",
-        "Knows two to five columns of a person, finds the one row that has just these cells, and reads the others. The "
-        "rate counts the masked cells that are read right.",
-    ),
-}
 
 
 def attack_words(risk: Mapping[str, Any]) -> tuple[str, str]:
     """What an attack is called, and what it does."""
-    name, why = ATTACKS.get(risk["attack"], (str(risk["attack"]).replace("-", " ").capitalize(), ""))
-    more = risk.get("within")
-    if risk["attack"] == "method-aware-linkage":
-        more = "one person" if risk.get("matching") == "nearest" else "all at once"
-    return (f"{name} ({more})" if isinstance(more, str) else name), why
+    attack = attacks()[risk["attack"]]
+    more = attack.variant(risk)
+    return (attack.title if more is None else f"{attack.title} ({more})"), attack.summary
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
-    """A method in two sentences, what it keeps, and what is proved of it."""
-
-    title: str
-    does: str
-    keeps: str
-    proved: str
-    family: str
-
-
-SWAP, GROUP, NOISE = "Swapping", "Grouping", "Noise"
 NOTHING = "Nothing proved: judge it by the attacks."
-
-CARDS: Mapping[str, Card] = {
-    "group-swap": Card(
-        "Swap inside groups",
-        "Puts the records into groups of at least k that mean something similar, and deals the values of each group "
-        "out anew by chance.",
-        "Keeps how often every value occurs.",
-        "Proved: who knows these columns only is right about a record with a chance of 1/k at most. If the columns "
-        "move together, whole rows leave: whoever knows some of a person’s cells may find the row and read the rest.",
-        SWAP,
-    ),
-    "microaggregate": Card(
-        "Same values in groups",
-        "Puts the records into groups of at least k that mean something similar, and gives all of a group the value in "
-        "its middle.",
-        "Keeps averages roughly; values become coarser.",
-        "Proved: k-anonymity. Nobody can be told from k − 1 others by these columns.",
-        GROUP,
-    ),
-    "invariant-swap": Card(
-        "Swap some records in bins",
-        "Puts similar records into bins, picks some of each bin by chance, and lets these take each other’s values.",
-        "Keeps how often every combination of values occurs. "
-        "Whoever knows some of a person’s cells may find the row and read the rest.",
-        "Proved: an ε, subject to the counts that stay the same.",
-        SWAP,
-    ),
-    "taxonomy-exponential": Card(
-        "Draw a similar concept",
-        "Draws every value anew from its ontology, near concepts more often than far ones, and possibly the same.",
-        "Keeps meaning roughly; frequencies change.",
-        "Proved: local ε-differential privacy of every value.",
-        NOISE,
-    ),
-    "rank-swap-joint": Card(
-        "Swap with similar records",
-        "Exchanges each value with that of one of the k records that are most alike in all these columns together.",
-        "Keeps how often every value occurs, and much of what the columns have to do with each other.",
-        NOTHING,
-        SWAP,
-    ),
-    "rank-swap": Card(
-        "Swap with similar values",
-        "Exchanges each value with that of one of the k records that are closest in meaning, column by column.",
-        "Keeps how often every value occurs.",
-        NOTHING,
-        SWAP,
-    ),
-    "equi-depth-swap": Card(
-        "Swap in bins of equal size",
-        "Puts the records into small bins of about k that are alike, and exchanges whole sets of values in pairs.",
-        "Keeps how often every combination of values occurs. "
-        "Whoever knows some of a person’s cells may find the row and read the rest.",
-        NOTHING,
-        SWAP,
-    ),
-    "equi-width-swap": Card(
-        "Swap in bins of equal width",
-        "Cuts the columns into bins of equal width and exchanges whole sets of values inside each bin.",
-        "Keeps every combination of values; no number moves by more than the width. "
-        "Whoever knows some of a person’s cells may find the row and read the rest.",
-        NOTHING,
-        SWAP,
-    ),
-    "semantic-noise": Card(
-        "Noise by meaning",
-        "Replaces every value by one about as far away in meaning as a random number says; numbers have one added.",
-        "Keeps meaning roughly; values that nobody had may occur.",
-        NOTHING,
-        NOISE,
-    ),
-    "semantic-noise-joint": Card(
-        "Noise by meaning, together",
-        "Adds noise as above, but the random numbers of a record belong together as its columns do.",
-        "Keeps relations between the columns better.",
-        NOTHING,
-        NOISE,
-    ),
-    "rank-swap-fixed": Card(
-        "Swap along one order",
-        "Puts the records into one order by meaning and exchanges each value with one of the next k.",
-        "Keeps how often every value occurs.",
-        NOTHING,
-        SWAP,
-    ),
-    "frequency-swap": Card(
-        "Swap rare with rare",
-        "Orders the records by how common their value is, whatever it means, and swaps each with one of the next k.",
-        "Keeps how often every value occurs.",
-        NOTHING,
-        SWAP,
-    ),
-    "random-swap": Card(
-        "Swap at random",
-        "Exchanges each value with that of a record picked by chance, whatever it means.",
-        "Keeps how often every value occurs; relations between columns are lost.",
-        NOTHING,
-        SWAP,
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """How a parameter is asked for."""
-
-    label: str
-    why: str
-    start: Any = None
-    low: float | None = None
-    high: float | None = None
-    step: float | None = None
-
-
-PARAMETERS: Mapping[str, Parameter] = {
-    "k": Parameter(
-        "k – how many records",
-        "Records of a group, or how many neighbours a partner is picked from. Larger is safer and loses more.",
-        10,
-        2,
-        1000,
-        1,
-    ),
-    "percent": Parameter(
-        "percent of the records", "Instead of k: how many neighbours, as a share of the records.", None, 0.1, 100, 0.1
-    ),
-    "interval": Parameter(
-        "partners",
-        "“all”: among all records, as in the paper; “unswapped”: among those left, so that hardly any value stays.",
-    ),
-    "weights": Parameter(
-        "weights of the columns", "Numbers with commas between them, one for each column: how much each counts."
-    ),
-    "move": Parameter(
-        "columns move", "“apart”: each column by itself; “together”: whole sets of values, which stay readable."
-    ),
-    "refine": Parameter("refine the groups", "Improve the groups after they are formed. Slower, and loses less."),
-    "odd": Parameter("the odd one out", "What the last record of an odd number does: stay, or swap in threes."),
-    "standardise": Parameter("standardise", "Let every column count the same, whatever its units."),
-    "width": Parameter(
-        "width of a bin", "In the units of the numbers; for a column with an ontology, a depth.", None, 0, None, None
-    ),
-    "bins": Parameter("number of bins", "Into how many bins each column is cut.", 10, 1, 1000, 1),
-    "rate": Parameter("share that swaps", "How many records of a bin are picked, from 0 to 1.", 0.5, 0.01, 1, 0.01),
-    "scale": Parameter("scale of distances", "How the distances of columns are made comparable."),
-    "aggregate": Parameter("replace by", "“centroid”: the middle of the group; “synthetic”: values drawn around each."),
-    "centroid": Parameter("the middle is", "“taxonomy”: any concept; “sample”: only values that occurred."),
-    "semantics": Parameter("meaning", "“marginality”: by meaning; “classic”: values are equal or not."),
-    "variable": Parameter("groups of variable size", "Let near records join a group beyond k."),
-    "t": Parameter(
-        "closeness t",
-        "How far the confidential values of a group may be from those of the table, 0 to 1.",
-        None,
-        0.01,
-        1,
-        0.01,
-    ),
-    "confidential": Parameter("confidential column", "The column that the closeness is about."),
-    "noise_level": Parameter(
-        "noise level",
-        "How much noise, compared with the spread of the column. 0.2 is a little, 1 is a lot.",
-        0.3,
-        0,
-        5,
-        0.05,
-    ),
-    "distribution": Parameter("shape of the noise", "Normal, or Laplace with longer tails."),
-    "round": Parameter("rounding", "“up”: the first concept at least so far away; “nearest”: the closest one."),
-    "candidates": Parameter("replace by", "Any concept of the ontology, only those observed, or only leaves."),
-    "pairing": Parameter("noise of pairs", "“joint”: all columns together; “disjoint”: in pairs."),
-    "epsilon": Parameter(
-        "ε – privacy budget", "Smaller is more private and loses more. Around 1 is strong, 10 is weak.", 4, 0.1, 50, 0.1
-    ),
-    "metric": Parameter("protect by distance", "Protect near values more than far ones."),
-    "block_rows": Parameter(
-        "rows of a block",
-        "With more rows than this, groups form inside blocks of about so many; for tables larger than memory.",
-        None,
-        100,
-        None,
-        1,
-    ),
-}
-INSTEAD = (("percent", "k"), ("width", "bins"), ("width", "k"))
-"""Parameters of which a method that knows both needs one: what may be given instead, and what it starts with."""
-EITHER = {"percent": "k", "bins": "width"}
-"""Parameters of which only one may be given."""
 
 
 LOOK_CLOSER = "In this app: the page “Columns”, “Look closer” at the column"

@@ -54,7 +54,7 @@ def _listen(requests: queue.Queue[dict[str, Any]]) -> None:
 
 
 def _do(request: dict[str, Any], answer: Answer) -> None:
-    from anonto.errors import AnontoWarning, InputError
+    from anonto.errors import AnontoWarning, InputError, RecordAsHeaderError
     from anonto.web.tasks import MASKING, TASKS
     from anonto.web.words import refusal
 
@@ -65,6 +65,8 @@ def _do(request: dict[str, Any], answer: Answer) -> None:
             result = TASKS[request["task"]](request["given"], lambda progress: answer({"progress": progress}))
         said = [str(one.message) for one in raised if issubclass(one.category, AnontoWarning)]
         answer({"result": {**result, "warnings": list(dict.fromkeys(said))}})
+    except RecordAsHeaderError as error:
+        answer({"refused": error.on_the_command_line, "asks_for": "header"})
     except InputError as error:
         answer({"refused": refusal(error) if request["task"] in MASKING else error.on_the_command_line})
     except MemoryError:

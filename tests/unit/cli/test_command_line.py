@@ -49,7 +49,8 @@ def test_masking_imports_no_method_that_is_not_in_the_plan_and_no_reader_of_onto
 
 
 def test_every_command_has_a_help_text_with_an_example() -> None:
-    for command in app.registered_commands:
+    groups = (group.typer_instance.registered_commands for group in app.registered_groups)
+    for command in [*app.registered_commands, *(one for group in groups for one in group)]:
         text = command.callback.__doc__ or ""
         assert "Example: `anonto " in text, command.callback.__name__
 

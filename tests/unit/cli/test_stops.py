@@ -15,7 +15,7 @@ from anonto.cli.demo import _make_ready
 from anonto.cli.main import run
 from anonto.errors import LeftOverWarning
 from anonto.stopping import started_deaf
-from anonto.table.left_behind import LOCK, WORKING
+from anonto.table.left_behind import LOCK, WORKING, new_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +110,14 @@ def python(code: str, *words: str, cwd: Path | None = None) -> subprocess.Comple
 
 @pytest.mark.parametrize(
     ("name", "number"),
-    [("typer", signal.SIGINT), ("polars", signal.SIGTERM), ("numba", signal.SIGINT), ("numpy", signal.SIGHUP)],
+    [
+        ("anonto.stopping", signal.SIGTERM),
+        ("anonto.stopping", signal.SIGINT),
+        ("typer", signal.SIGINT),
+        ("polars", signal.SIGTERM),
+        ("numba", signal.SIGINT),
+        ("numpy", signal.SIGHUP),
+    ],
 )
 def test_a_stop_while_a_library_is_loaded_is_one_sentence(folder: Path, name: str, number: int) -> None:
     before = sorted(folder.iterdir())
@@ -197,7 +204,7 @@ def test_a_demonstration_does_so_too(folder: Path) -> None:
 
 
 def left_in(folder: Path) -> None:
-    one = folder / f"{WORKING}0123456789abcdef"
+    one = folder / new_name(WORKING)
     one.mkdir()
     (one / LOCK).touch()
     (one / "rows").write_text("rows")

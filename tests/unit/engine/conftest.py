@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from anonto import run
-from anonto.engine.memory import Room
+from anonto.engine.room import Room
 from anonto.table import csv_stretches
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import anonto
-from anonto.engine import bins_on_disk
-from anonto.engine.bins_on_disk import BinsOnDisk
-from anonto.engine.fitting import BYTES_PER_RECORD
-from anonto.engine.memory import Room
+from anonto.engine.files import bins as bins_on_disk
+from anonto.engine.files.bins import BinsOnDisk
+from anonto.engine.room import Room
 from anonto.errors import MoreMemoryError, SmallStrataError
+from anonto.methods.memory import BYTES_PER_RECORD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +74,7 @@ def test_records_exchanged_on_disk_are_those_exchanged_in_memory(
     _ = table().write_csv(source) if source.suffix == ".csv" else table().write_parquet(source)
     release = anonto.mask(source, chosen, seed=SEED)
     release.save(tmp_path / f"at-once-{name}")
-    evidence = anonto.mask_file(source, chosen, tmp_path / f"out-{name}", seed=SEED, memory="500MB")
+    evidence = anonto.mask_file(source, chosen, tmp_path / f"out-{name}", seed=SEED, memory="500MB").evidence
     assert on_disk[0] > 3
     if source.suffix == ".csv":
         assert (tmp_path / f"out-{name}").read_bytes() == (tmp_path / f"at-once-{name}").read_bytes()
@@ -119,7 +119,9 @@ def test_rows_without_any_value_are_in_no_bin(tmp_path: Path, on_disk: list[int]
     del chosen["columns"]["d"]
     release = anonto.mask(frame, chosen, seed=SEED)
     release.save(tmp_path / "at-once.parquet")
-    evidence = anonto.mask_file(tmp_path / "t.parquet", chosen, tmp_path / "out.parquet", seed=SEED, memory="500MB")
+    evidence = anonto.mask_file(
+        tmp_path / "t.parquet", chosen, tmp_path / "out.parquet", seed=SEED, memory="500MB"
+    ).evidence
     assert on_disk
     assert evidence["steps"][0] == release.evidence["steps"][0]
     assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))

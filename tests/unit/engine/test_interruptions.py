@@ -15,10 +15,10 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.engine.workspace import workspace
+from anonto.engine.files.workspace import workspace
 from anonto.errors import ChangedFileError, LeftOverWarning, SameFileError
 from anonto.table.columns import encode
-from anonto.table.left_behind import LOCK
+from anonto.table.left_behind import LOCK, new_name
 from anonto.table.left_behind import WORKING as PREFIX
 from anonto.table.reading import read_table
 from anonto.table.stretches import parquet_files
@@ -28,7 +28,7 @@ START = """
 import sys
 import anonto.run
 from anonto.cli.main import main
-from anonto.engine.memory import Room
+from anonto.engine.room import Room
 anonto.run.bytes_in_memory = lambda *_: 1 << 60
 Room.rows_at_once = lambda *_: 4000
 Room.of_table = property(lambda _: 400_000)
@@ -124,7 +124,7 @@ def test_a_kill_leaves_no_output_or_the_whole_one_and_the_next_run_starts_clean(
 
 @pytest.mark.filterwarnings("ignore::anonto.errors.LeftOverWarning")
 def test_only_the_folders_of_runs_that_ended_are_removed(tmp_path: Path) -> None:
-    left_over = tmp_path / f"{PREFIX}0123456789abcdef"
+    left_over = tmp_path / new_name(PREFIX)
     left_over.mkdir()
     (left_over / LOCK).touch()
     (left_over / "raw-0").write_bytes(b"codes")
@@ -138,7 +138,7 @@ def test_only_the_folders_of_runs_that_ended_are_removed(tmp_path: Path) -> None
 
 @pytest.mark.filterwarnings("ignore::anonto.errors.LeftOverWarning")
 def test_a_folder_that_lost_its_lock_is_removed_when_it_is_old(tmp_path: Path) -> None:
-    young, old = tmp_path / f"{PREFIX}{'a' * 16}", tmp_path / f"{PREFIX}{'b' * 16}"
+    young, old = tmp_path / new_name(PREFIX), tmp_path / new_name(PREFIX)
     for one in (young, old):
         one.mkdir()
         (one / "raw-0").write_bytes(b"codes")

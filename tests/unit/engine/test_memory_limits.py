@@ -21,10 +21,11 @@ from polars.testing import assert_frame_equal
 
 import anonto
 from anonto import run
-from anonto.engine import bins_on_disk, ordering
-from anonto.engine.fitting import BYTES_PER_RECORD
-from anonto.engine.memory import Room
+from anonto.engine.files import bins as bins_on_disk
+from anonto.engine.files import ordering
+from anonto.engine.room import Room
 from anonto.errors import FittedInBlocksWarning, ForeignRecordError, MoreMemoryError, OneBinWarning, SmallStrataError
+from anonto.methods.memory import BYTES_PER_RECORD
 from anonto.plan import plan_of
 from anonto.table.csv_stretches import CsvStretches, text_size
 from anonto.table.stretches import FEWEST_ROWS, TIMES_HELD, ParquetStretches, bytes_in_memory, bytes_of_frame
@@ -229,7 +230,9 @@ def test_bins_that_do_not_fit_with_all_others_are_exchanged_on_disk_with_the_sam
     ):
         of_step(room)
         on_disk.clear()
-        evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED, force=True)
+        evidence = anonto.mask_file(
+            source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED, force=True
+        ).evidence
         assert bool(on_disk) == is_on_disk
         assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), pl.read_parquet(tmp_path / "at-once.parquet"))
         assert evidence["steps"][0] == at_once.evidence["steps"][0]
@@ -262,9 +265,8 @@ def test_equi_width_swapping_takes_no_more_memory_than_is_checked(n_values: int)
     """In a process of its own, as compiled code allocates what Python does not see."""
     code = f"""
 import numpy as np
-from anonto.engine.fitting import BYTES_PER_RECORD, BYTES_PER_ROW
-from anonto.engine.released import BYTES_PER_MOVE
-from anonto.methods.equi_width_swap import EquiWidthSwap
+from anonto.methods.equi_width_swap import BYTES_PER_ROW, EquiWidthSwap
+from anonto.methods.memory import BYTES_PER_MOVE, BYTES_PER_RECORD
 from anonto.table.attributes import NumericAttribute
 from anonto.table.records import Records
 
@@ -288,7 +290,7 @@ one = records(6_000_000)
 before = taken("VmRSS")
 kept = fit(one)
 n_moves = sum(min(one.n_rows, each.counts.size ** 2) for each in one.attributes)
-allowed = BYTES_PER_ROW["equi-width-swap"] * one.n_rows + BYTES_PER_RECORD * one.counts.size + BYTES_PER_MOVE * n_moves
+allowed = BYTES_PER_ROW * one.n_rows + BYTES_PER_RECORD * one.counts.size + BYTES_PER_MOVE * n_moves
 print((taken("VmHWM") - before) / allowed)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -370,16 +372,16 @@ def test_a_plan_that_says_the_blocks_gives_the_same_with_any_memory(
     source = parquet(pl.DataFrame({"a": np.arange(4000) % 50}), tmp_path / "t.parquet")
     plan = plan_of_numbers("equi-depth-swap", "a", k=2)
     options: dict[str, Any] = {"memory": "500MB", "seed": SEED, "force": True}
-    step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options)["steps"][0]
+    step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options).evidence["steps"][0]
     assert "blocks" not in step
     of_step(50 * BYTES_PER_RECORD + 2000 * 144)
     with pytest.warns(FittedInBlocksWarning, match="Step 1 was fitted in . blocks") as told:
-        step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options)["steps"][0]
+        step = anonto.mask_file(source, plan, tmp_path / "out.parquet", **options).evidence["steps"][0]
     assert step["blocks"] > 1
     rows = step["block_rows"]
     assert any(f"block_rows = {rows} into" in str(one.message) for one in told)
     said = plan_of_numbers("equi-depth-swap", "a", k=2, block_rows=rows)
-    again = anonto.mask_file(source, said, tmp_path / "again.parquet", **options)["steps"][0]
+    again = anonto.mask_file(source, said, tmp_path / "again.parquet", **options).evidence["steps"][0]
     at_once = anonto.mask(source, said, seed=SEED)
     at_once.save(tmp_path / "at once.parquet")
     assert again["blocks"] == at_once.evidence["steps"][0]["blocks"] == step["blocks"]
@@ -398,7 +400,7 @@ def test_a_release_that_was_masked_in_blocks_can_be_assessed(
     source = parquet(pl.DataFrame({"a": (np.arange(4000) * 7) % 50}), tmp_path / "t.parquet")
     plan, output = plan_of_numbers(method, "a", k=2), tmp_path / "out.parquet"
     with pytest.warns(FittedInBlocksWarning):
-        evidence = anonto.mask_file(source, plan, output, memory="500MB", seed=SEED, keep_order=keep_order)
+        evidence = anonto.mask_file(source, plan, output, memory="500MB", seed=SEED, keep_order=keep_order).evidence
     record = tmp_path / "out.parquet.private.json"
     rows = evidence["steps"][0]["block_rows"]
     assert json.loads(record.read_text(encoding="utf-8"))["block_rows"] == {"1": rows}
@@ -439,6 +441,6 @@ def test_a_block_of_few_records_that_lack_the_same_cells_is_no_single_bin(
     plan = plan_of_numbers("equi-depth-swap", "a", "b", k=5)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
+        evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED).evidence
     assert evidence["steps"][0]["smallest_block"] == 4
     assert not [one for one in told if issubclass(one.category, OneBinWarning)]

@@ -53,7 +53,7 @@ def both_ways(
     at_once_said = release.save(at_once, keep_order=keep_order)
     evidence = anonto.mask_file(
         source, plan, in_stretches, seed=SEED, memory="500MB", keep_order=keep_order, force=True
-    )
+    ).evidence
     assert_close(evidence, at_once_said)
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".anonto")]
     return at_once, in_stretches
@@ -276,9 +276,9 @@ def test_files_that_are_no_parts_of_one_table_are_refused(tmp_path: Path) -> Non
 
 
 def test_what_fits_is_masked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anonto.engine.out_of_core.OutOfCore", None)
+    monkeypatch.setattr("anonto.engine.files.source.OutOfCore", None)
     source = written(table(), tmp_path / "t.csv")
-    evidence = anonto.mask_file(source, plan_for("random-swap"), tmp_path / "out.csv", memory="2GB", seed=SEED)
+    evidence = anonto.mask_file(source, plan_for("random-swap"), tmp_path / "out.csv", memory="2GB", seed=SEED).evidence
     assert evidence["n_records"] == 60
     assert (tmp_path / "out.csv.private.json").exists()
 
@@ -326,15 +326,15 @@ def test_a_file_that_changes_between_the_passes_is_refused(
     too_large(7)
     source = written(table(), tmp_path / name)
     other = table().with_columns(pl.col("note").str.replace("text", "TEXT" if same_size else "a text"))
-    from anonto.engine import out_of_core
+    from anonto.masking.fit import Fitter
 
-    fit = out_of_core.fit_step
+    fit = Fitter.fit_step
 
     def change_and_fit(*given: Any) -> Any:
         written(other, source)
         return fit(*given)
 
-    monkeypatch.setattr(out_of_core, "fit_step", change_and_fit)
+    monkeypatch.setattr(Fitter, "fit_step", change_and_fit)
     refused(tmp_path, source, plan_for("random-swap"), ChangedFileError)
 
 
@@ -348,7 +348,7 @@ def test_nonsense_is_no_limit_to_memory(given: Any, tmp_path: Path) -> None:
 
 
 def test_sizes_are_read_as_people_write_them() -> None:
-    from anonto.engine.memory import memory_of
+    from anonto.engine.room import memory_of
 
     for text, size in (
         ("2GB", 2 * 10**9),
@@ -363,7 +363,7 @@ def test_sizes_are_read_as_people_write_them() -> None:
 def test_records_that_do_not_fit_are_refused_in_a_sentence(
     tmp_path: Path, too_large: TooLarge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anonto.engine.memory import Room
+    from anonto.engine.room import Room
 
     too_large(7)
     monkeypatch.setattr(Room, "of_step", property(lambda _: 12_000))
@@ -376,14 +376,14 @@ def test_records_that_do_not_fit_are_refused_in_a_sentence(
 def test_groups_beyond_memory_are_formed_in_blocks_and_the_evidence_says_so(
     tmp_path: Path, too_large: TooLarge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from anonto.engine.memory import Room
+    from anonto.engine.room import Room
 
     too_large(500)
     monkeypatch.setattr(Room, "of_step", property(lambda _: 500_000))
     source = written(table(4000), tmp_path / "t.parquet")
     plan = plan_for("microaggregate", ["age", "pain"])
     with pytest.warns(FittedInBlocksWarning):
-        evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED)
+        evidence = anonto.mask_file(source, plan, tmp_path / "out.parquet", memory="500MB", seed=SEED).evidence
     step = evidence["steps"][0]
     assert step["blocks"] > 1
     assert step["smallest_block"] >= 300
@@ -393,7 +393,7 @@ def test_groups_beyond_memory_are_formed_in_blocks_and_the_evidence_says_so(
 
 
 def test_bins_beyond_memory_give_the_same(tmp_path: Path, too_large: TooLarge, monkeypatch: pytest.MonkeyPatch) -> None:
-    from anonto.engine.memory import Room
+    from anonto.engine.room import Room
 
     too_large(100)
     monkeypatch.setattr(Room, "of_step", property(lambda _: 100_000))

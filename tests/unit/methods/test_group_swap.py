@@ -6,12 +6,12 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.applying import apply_in_chunks
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import anonto
-from anonto.engine.local import apply_in_chunks
 from anonto.errors import InputError, ParameterError, TooFewForGroupsError
 from anonto.methods.group_swap import GroupSwap
 from anonto.methods.grouping import joint_space, mdav, refined

@@ -10,13 +10,13 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.applying import apply_in_chunks
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 
 import anonto
 import oracles
-from anonto.engine.local import apply_in_chunks
 from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
 from anonto.methods.guarantee import Setting

@@ -16,7 +16,6 @@ from scipy.stats import chisquare, multivariate_normal
 import anonto
 import oracles
 from anonto.methods import law_kernels
-from anonto.methods.laws import StepLaw, step_law
 from anonto.methods.registry import method_of
 from anonto.rng import Key
 from anonto.table.columns import encode
@@ -28,6 +27,8 @@ from strategies import hierarchies_with_columns, taxonomy_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from anonto.methods.laws import StepLaw
 
 KEY = Key(bytes(range(32)))
 ILLNESSES = anonto.read_ontology("illnesses")
@@ -60,9 +61,10 @@ class Fitted:
         self.prepared = [prepare(name, encode(columns[name]), one, opener()) for name, one in described.items()]
         codes = [one.column.codes for one in self.prepared]
         records, _ = distinct_records(list(columns), [one.attribute for one in self.prepared], codes)
-        self.masker: Any = method_of(method, parameters).fit(records, np.random.default_rng(0))
+        fitted: Any = method_of(method, parameters)
+        self.masker: Any = fitted.fit(records, np.random.default_rng(0))
         self.released: list[Any] = [self._possible(one) for one in self.prepared]
-        self.law: StepLaw = step_law(self.masker, self.prepared, self.released)
+        self.law: StepLaw = fitted.law(self.masker, self.prepared, self.released)
 
     def _possible(self, prepared: Any) -> Any:
         if prepared.description.kind == "nominal":

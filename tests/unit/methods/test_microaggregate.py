@@ -41,7 +41,7 @@ from anonto.stats.earth_mover import earth_movers_distance
 from anonto.stats.pair_variance import weight_of_pairs
 from anonto.table.attributes import MeanAttribute, NumericAttribute, TextAttribute, nominal_attribute
 from anonto.table.columns import encode
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 from anonto.table.records import Records, distinct_records
@@ -687,7 +687,7 @@ def test_k_anonymity_is_proved_where_all_that_may_be_known_is_masked() -> None:
     assert step["guarantee"]["kind"] == "k-anonymity"
     assert (step["guarantee"]["k"], step["guarantee"]["proved"]) == (6, True)
     compared = [
-        compared_column(name, people()[name], release.table[name], ColumnDescription(**keys), opener())
+        compared_column(name, BothCells.of(people()[name], release.table[name]), ColumnDescription(**keys), opener())
         for name, keys in COLUMNS.items()
     ]
     assert real_k(compared).details["real_k"] == step["real_k"] >= 6

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.applying import apply_by_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest, laplace
@@ -18,7 +19,6 @@ from scipy.stats import chisquare, kstest, laplace
 import anonto
 import oracles
 from anonto import stats
-from anonto.engine.local import apply_by_row
 from anonto.errors import DifferentTaxonomiesError, InputError, NeedsOneOntologyError, NoVarianceError, ParameterError
 from anonto.methods import noise as noise_module
 from anonto.methods import semantic_noise_joint

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from benchmarks.applying import apply_in_chunks
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
@@ -15,7 +16,6 @@ from scipy.stats import chi2_contingency, chisquare, hypergeom
 
 import anonto
 import oracles
-from anonto.engine.local import apply_in_chunks
 from anonto.errors import AnontoWarning, ParameterError, WindowWarning
 from anonto.methods import rank_kernels, rank_swap
 from anonto.methods.parameters import k_for

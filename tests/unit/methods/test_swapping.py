@@ -4,12 +4,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from benchmarks.applying import apply_in_chunks
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare, hypergeom
 
 import oracles
-from anonto.engine.local import apply_in_chunks
 from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError, WindowWarning
 from anonto.methods import random_swap
 from anonto.methods.flows import flows_of_pairs

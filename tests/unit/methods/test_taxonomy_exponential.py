@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from benchmarks.applying import apply_by_row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import anonto
 import oracles
-from anonto.engine.local import apply_by_row
 from anonto.errors import DependsOnDataError, NeedsOneOntologyError, NotAMetricError, ParameterError
 from anonto.methods import taxonomy_exponential
 from anonto.methods.guarantee import Setting

@@ -53,9 +53,9 @@ def test_many_entities_are_counted_in_one_pass(tmp_path):
 
 
 def test_an_entity_declared_twice_counts_with_its_longer_text(tmp_path, monkeypatch):
-    from anonto.ontology import sniff
+    from anonto.ontology import safe_xml
 
-    monkeypatch.setattr(sniff, "MAX_ENTITY_GROWTH", 1 << 16)
+    monkeypatch.setattr(safe_xml, "MAX_ENTITY_GROWTH", 1 << 16)
     declared = f'<!ENTITY a "{"x" * 1000}"><!ENTITY a "x">'
     (tmp_path / "x").write_text(f"<!DOCTYPE a [{declared}]>{RDF}{'&a;' * 1000}</rdf:RDF>")
     with pytest.raises(EntityError):

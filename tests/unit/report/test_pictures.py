@@ -10,11 +10,11 @@ import pytest
 
 from anonto.report.counts import NOT_SHOWN, SMALL
 from anonto.report.drawing import Sheet, shortened
-from anonto.report.editions import percent
 from anonto.report.gate import Gate
 from anonto.report.pictures import CLASS_SIZES, MOVED_BINS, class_bin, moved_bin, pictures_of
 from anonto.report.plots import heat_map, linkage_chart, moved_chart
-from anonto.table.comparison import compared_column
+from anonto.risk.telling import percent
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 
@@ -24,10 +24,10 @@ DESCRIBED = {"illness": ColumnDescription(ontology="illnesses"), "age": ColumnDe
 def pictures(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
     open_once = opener()
     columns = {
-        name: compared_column(name, before[name], after[name], described, open_once)
+        name: compared_column(name, BothCells.of(before[name], after[name]), described, open_once)
         for name, described in DESCRIBED.items()
     }
-    return pictures_of(columns, [tuple(DESCRIBED)], tuple(DESCRIBED))
+    return pictures_of(columns, [tuple(DESCRIBED)], tuple(DESCRIBED), columns)
 
 
 def test_cells_are_counted_by_how_far_they_moved_and_records_by_their_class() -> None:

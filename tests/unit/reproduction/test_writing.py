@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -115,6 +118,27 @@ def test_stopped_while_writing_leaves_what_was_there(
     with pytest.raises(KeyboardInterrupt):
         write(made_up_run(), out, force=True)
     assert names(tmp_path) == before
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from anonto.reproduction import writing
+from anonto.reproduction.results import Reproduction
+writing.index_page = writing.claims_csv = writing.markdown = lambda _: "text"
+Path.rename = lambda *_: os.kill(os.getpid(), 9)
+writing.write(Reproduction(papers=(), data="", seeds=(), quick=True, notes=()), Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.usefixtures("nothing_is_run")
+def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "out")], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir())
+    assert run(["reproduce", "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.count("Warning: Removed from ") == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]
 
 
 def test_texts_and_cells_are_no_markup() -> None:

@@ -24,7 +24,7 @@ from anonto.risk.interval_disclosure import interval_disclosure
 from anonto.risk.permutation_distance import permutation_distance, permutation_distances
 from anonto.risk.rate import wilson_interval
 from anonto.risk.space import Space
-from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.comparison import BothCells, ComparedColumn, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 
@@ -47,7 +47,7 @@ TABLES = st.lists(st.tuples(*(st.tuples(cells, cells) for cells in CELLS.values(
 
 def compared(name: str, original: list[Any], masked: list[Any]) -> ComparedColumn:
     series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
-    return compared_column(name, *series, DESCRIPTIONS[name], opener())
+    return compared_column(name, BothCells.of(*series), DESCRIPTIONS[name], opener())
 
 
 def columns_of(rows: list[Any]) -> list[ComparedColumn]:

@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 import anonto
 from anonto.risk.attribute_inference import CLOSE, PERSONS_AT_ONCE, attribute_inference
 from anonto.risk.classes import APART, real_k, uniqueness
-from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.comparison import BothCells, ComparedColumn, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 
@@ -36,7 +36,7 @@ DESCRIPTIONS = {
 
 def compared(name: str, original: list[Any], masked: list[Any]) -> ComparedColumn:
     series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
-    return compared_column(name, *series, DESCRIPTIONS[name], opener())
+    return compared_column(name, BothCells.of(*series), DESCRIPTIONS[name], opener())
 
 
 def apart(name: str, a: Any, b: Any, extent: float = 1.0) -> float:
@@ -52,7 +52,9 @@ def apart(name: str, a: Any, b: Any, extent: float = 1.0) -> float:
 
 def test_codes_of_missing_cells_are_different_cells() -> None:
     cells = pl.Series(["30", "30", "NA", "NA", "-9", None])
-    column = compared_column("age", cells, cells, ColumnDescription(kind="numeric", na=("NA", "-9")), opener())
+    column = compared_column(
+        "age", BothCells.of(cells, cells), ColumnDescription(kind="numeric", na=("NA", "-9")), opener()
+    )
     assert column.masked.tolist() == [0, 0, -1, -1, -1, -1]
     assert real_k([column]).details["class_sizes"] == [[1, 2], [2, 2]]
     assert uniqueness([column], []).details["alone_in_release"] == 2
@@ -60,13 +62,15 @@ def test_codes_of_missing_cells_are_different_cells() -> None:
 
 def test_no_number_and_null_are_different_cells() -> None:
     cells = pl.Series([30.0, 30.0, float("nan"), None])
-    column = compared_column("age", cells, cells, DESCRIPTIONS["age"], opener())
+    column = compared_column("age", BothCells.of(cells, cells), DESCRIPTIONS["age"], opener())
     assert real_k([column]).details["real_k"] == 1
 
 
 def test_values_without_a_concept_are_different_cells() -> None:
     cells = pl.Series(["flu", "flu", "x", "y", None, None])
-    column = compared_column("illness", cells, cells, ColumnDescription(ontology=ILLNESSES, unmatched="keep"), opener())
+    column = compared_column(
+        "illness", BothCells.of(cells, cells), ColumnDescription(ontology=ILLNESSES, unmatched="keep"), opener()
+    )
     assert real_k([column]).details["class_sizes"] == [[1, 2], [2, 2]]
 
 

@@ -23,7 +23,7 @@ def steps_of(method: str, k: int = 10) -> tuple[Step, ...]:
 
 def among(rate: float, n_linkages: int = 8) -> list[Risk]:
     """A rate as the highest of several."""
-    others = [linkage(0.05, attack=f"attack-{number}-linkage") for number in range(n_linkages - 1)]
+    others = [linkage(0.05, attack="global-linkage") for _ in range(n_linkages - 1)]
     return [linkage(rate), *others]
 
 

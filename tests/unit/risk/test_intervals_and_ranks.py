@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import oracles
 from anonto.risk.interval_disclosure import NEAR, interval_disclosure
 from anonto.risk.permutation_distance import permutation_distance
-from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.comparison import BothCells, ComparedColumn, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 from anonto.utility.columns import column_losses
@@ -24,7 +24,7 @@ TOP, BELOW = "the same branch below the root", "the same branch two levels below
 
 def compared(original: list[Any], masked: list[Any], **description: Any) -> ComparedColumn:
     series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
-    return compared_column("c", *series, ColumnDescription(**description), opener())
+    return compared_column("c", BothCells.of(*series), ColumnDescription(**description), opener())
 
 
 def found_in(column: ComparedColumn) -> dict[str, Any]:

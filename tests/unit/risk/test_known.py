@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import anonto
 from anonto.risk.distance_linkage import distance_linkage
 from anonto.risk.known import as_one
+from anonto.table.comparison import Amounts, BothCells
 
 SEED = 1 << 100
 pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.ReleasedAsIsWarning")
@@ -104,7 +105,8 @@ CELLS = st.sampled_from(["x", "y", None])
 @settings(max_examples=50, deadline=None)
 def test_unmasked_columns_link_one_over_the_rows_that_agree_in_all_of_them(rows: list[tuple[Any, ...]]) -> None:
     series = [pl.Series([row[place] for row in rows], dtype=pl.String) for place in range(3)]
-    found = distance_linkage([as_one([(one, one) for one in series])])
+    amounts = Amounts.of_rows(len(rows), len(rows))
+    found = distance_linkage([as_one([BothCells.of(one, one) for one in series], amounts)])
     assert found.rate == pytest.approx(len(set(rows)) / len(rows))
 
 

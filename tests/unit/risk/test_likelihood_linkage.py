@@ -25,7 +25,7 @@ from anonto.risk.likelihood_linkage import likelihood_linkage
 from anonto.risk.posterior import posterior_of
 from anonto.risk.seen_step import seen_step
 from anonto.rng import Key
-from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.comparison import BothCells, ComparedColumn, compared_column
 from anonto.table.prepare import opener
 from anonto.table.records import distinct_records
 from strategies import hierarchies, taxonomy_of
@@ -63,7 +63,9 @@ class Case:
         open_once = opener()
         self.masked = masked
         self.columns: dict[str, ComparedColumn] = {
-            name: compared_column(name, self.original[name], masked[name], self.plan.description(name), open_once)
+            name: compared_column(
+                name, BothCells.of(self.original[name], masked[name]), self.plan.description(name), open_once
+            )
             for name in self.original.columns
         }
         laws = [
@@ -457,8 +459,8 @@ def test_records_out_of_reach_of_a_swap_are_not_likely() -> None:
     steps = [noise("x"), {"method": "rank-swap", "columns": ["y"], "k": 2}]
     case = Case(table, steps, y={"kind": "numeric"})
     swap = case.plan.steps[1]
-    cells = {"y": (case.original["y"].cast(pl.String), case.masked["y"].cast(pl.String))}
-    swaps = [seen_step(swap.method, swap.columns, cells, case.plan.description, opener())]
+    cells = {"y": BothCells.of(case.original["y"].cast(pl.String), case.masked["y"].cast(pl.String))}
+    swaps = [seen_step(swap.method, swap.columns, cells, case.plan.description, opener(), np.ones(40, int))]
     known = [case.columns["x"], case.columns["y"]]
     found = likelihood_linkage(known, case.laws, case.plan.masked, np.random.default_rng(0), None, swaps)
     reach = oracles.in_reach_of_nearest(table["y"], lambda a, b: abs(a - b), 2)

@@ -20,9 +20,8 @@ from anonto.risk import global_linkage as of_all
 from anonto.risk import method_aware_linkage as module
 from anonto.risk.candidates import Candidates
 from anonto.risk.method_aware_linkage import known_relations, link, method_aware_linkage
-from anonto.risk.relations import is_swap
 from anonto.risk.seen_step import seen_step
-from anonto.table.comparison import compared_column
+from anonto.table.comparison import BothCells, compared_column
 from anonto.table.prepare import opener
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ OPTIONS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
 
 def test_every_swap_tells_how_far_it_reaches() -> None:
     swaps = {name for name in METHODS if name.endswith("swap") or "swap-" in name}
-    assert {name for name, method in METHODS.items() if hasattr(method, "reach")} == swaps == set(OPTIONS)
+    assert {name for name, method in METHODS.items() if method.is_swap} == swaps == set(OPTIONS)
 
 
 def masked_by(table: pl.DataFrame, plan: Plan, seed: int = 0) -> pl.DataFrame:
@@ -88,14 +87,14 @@ def masked_by(table: pl.DataFrame, plan: Plan, seed: int = 0) -> pl.DataFrame:
 
 def views(
     table: pl.DataFrame, masked: pl.DataFrame, plan: Plan, known: Sequence[str]
-) -> tuple[list[ComparedColumn], list[SeenStep], dict[str, tuple[pl.Series, pl.Series]]]:
-    cells = {name: (table[name], masked[name]) for name in table.columns}
+) -> tuple[list[ComparedColumn], list[SeenStep], dict[str, BothCells]]:
+    cells = {name: BothCells.of(table[name], masked[name]) for name in table.columns}
     open_once = opener()
-    columns = [compared_column(name, *cells[name], plan.description(name), open_once) for name in known]
+    columns = [compared_column(name, cells[name], plan.description(name), open_once) for name in known]
     steps = [
-        seen_step(step.method, step.columns, cells, plan.description, open_once)
+        seen_step(step.method, step.columns, cells, plan.description, open_once, np.ones(len(table), int))
         for step in plan.steps
-        if is_swap(step.method)
+        if step.method.is_swap
     ]
     return columns, steps, {name: each for name, each in cells.items() if name not in plan.masked}
 

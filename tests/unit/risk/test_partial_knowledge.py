@@ -13,17 +13,19 @@ from hypothesis import strategies as st
 import anonto
 from anonto.risk import partial_knowledge as module
 from anonto.risk.partial_knowledge import partial_knowledge
-from anonto.table.comparison import Amounts, ComparedColumn, compared_column
+from anonto.table.comparison import Amounts, BothCells, ComparedColumn, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 
-Cells = dict[str, tuple[pl.Series, pl.Series]]
+Cells = dict[str, BothCells]
 NAMES = ("a", "b", "c", "d")
 
 
 def attacked(cells: Cells, masked: tuple[str, ...], secret: tuple[str, ...] = (), seed: int = 0, **columns: Any) -> Any:
     steps = [masked] if masked else []
-    return partial_knowledge(cells, columns, steps, lambda name: name in secret, np.random.default_rng(seed))
+    n_rows = max((len(one.original) for one in cells.values()), default=0)
+    amounts = next((one.amounts for one in columns.values()), Amounts.of_rows(n_rows, n_rows))
+    return partial_knowledge(cells, columns, steps, secret, amounts, np.random.default_rng(seed))
 
 
 def people(n: int, n_columns: int = 6, values: int = 12) -> dict[str, np.ndarray]:
@@ -32,7 +34,7 @@ def people(n: int, n_columns: int = 6, values: int = 12) -> dict[str, np.ndarray
 
 
 def as_cells(original: dict[str, Any], masked: dict[str, Any]) -> Cells:
-    return {name: (pl.Series(original[name]), pl.Series(masked[name])) for name in original}
+    return {name: BothCells.of(pl.Series(original[name]), pl.Series(masked[name])) for name in original}
 
 
 def test_rows_that_move_whole_are_found_and_read() -> None:
@@ -79,7 +81,7 @@ def test_numbers_are_the_same_however_they_are_written() -> None:
     masked = {name: [f"{cell}.00" for cell in cells[order]] for name, cells in original.items()}
     cells = as_cells(original, masked)
     numbers = {
-        name: compared_column(name, *cells[name], ColumnDescription(kind="numeric"), opener()) for name in original
+        name: compared_column(name, cells[name], ColumnDescription(kind="numeric"), opener()) for name in original
     }
     assert attacked(cells, tuple(original)).details["singled_out"] == 0.0
     assert attacked(cells, tuple(original), **numbers).details["singled_out"] > 0.3
@@ -109,7 +111,7 @@ def test_what_is_counted_is_what_a_slow_search_counts(
         name: tuple(pl.Series([row[place + side] for row in rows], dtype=pl.String) for side in (0, 4))
         for place, name in enumerate(NAMES)
     }
-    found = attacked(cells, masked, secret)  # type: ignore[arg-type]
+    found = attacked({name: BothCells.of(*both) for name, both in cells.items()}, masked, secret)
     assert not set(found.columns) & set(secret)
     judged = np.random.default_rng(0).permutation(len(rows))[1::2]
     left = [name for name in NAMES if name not in found.columns]
@@ -140,9 +142,9 @@ def test_counted_records_are_read_like_their_rows() -> None:
         for place, name in enumerate(original)
     }
     amounts = Amounts(np.concatenate([np.zeros(500, int), rows]), np.concatenate([np.zeros(500, int), rows]), 500)
-    series = {name: (pl.Series(one), pl.Series(other)) for name, (one, other) in both.items()}
+    series = {name: BothCells.of(pl.Series(one), pl.Series(other)) for name, (one, other) in both.items()}
     columns: dict[str, ComparedColumn] = {
-        name: compared_column(name, *series[name], ColumnDescription(), opener(), amounts) for name in series
+        name: compared_column(name, series[name], ColumnDescription(), opener(), amounts) for name in series
     }
     counted = attacked(series, tuple(original), **columns)
     assert (counted.columns, counted.rate, counted.n) == (whole.columns, whole.rate, whole.n)
@@ -171,7 +173,7 @@ def test_rows_of_one_of_two_steps_leave_whole_and_those_of_the_other_do_not() ->
     order = rng.permutation(800)
     masked = {name: cells[order] if name < "c3" else rng.permutation(cells) for name, cells in original.items()}
     steps = [("c0", "c1", "c2"), ("c3", "c4", "c5")]
-    found = partial_knowledge(as_cells(original, masked), {}, steps, lambda _: False, rng)
+    found = partial_knowledge(as_cells(original, masked), {}, steps, (), Amounts.of_rows(800, 800), rng)
     assert found is not None
     assert found.details["whole_rows"]
     assert 0.2 < found.details["read_right"] < 0.6

@@ -13,7 +13,7 @@ import pytest
 
 import anonto
 from anonto.cli.main import run
-from anonto.engine.memory import DEFAULT
+from anonto.engine.room import DEFAULT
 from anonto.errors import UnreviewedColumnsWarning
 from anonto.methods.guarantee import IN_ORDER, Setting
 from anonto.methods.registry import METHODS, method_of
@@ -130,7 +130,7 @@ def test_masking_a_file_in_order_returns_and_reports_that_nothing_is_proved(
             keep_order=keep_order,
             report=tmp_path / "out.html",
             force=True,
-        )
+        ).evidence
         assert evidence["rows_in_order"] is keep_order
         assert guarantee_of(evidence)["proved"] is not keep_order
         assert (IN_ORDER in (tmp_path / "out.html").read_text()) is keep_order
@@ -290,7 +290,7 @@ def test_a_table_in_stretches_has_the_same_columns_left_out(tmp_path: Path, monk
         warnings.simplefilter("ignore")
         evidence = anonto.mask_file(
             tmp_path / "in.parquet", plan_for("group-swap"), tmp_path / "out.parquet", seed=SEED, memory="500MB"
-        )
+        ).evidence
     assert "leaves out 'ssn'" in guarantee_of(evidence)["conditions"]
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import anonto
 from anonto import run
-from anonto.engine.memory import Room
+from anonto.engine.room import Room
 from anonto.methods.registry import METHODS
 from anonto.table.reading import read_table
 from contract.test_every_method import EXAMPLES
@@ -294,7 +294,9 @@ def test_files_in_stretches_have_the_same_codes(
     plan = plan_for(method, k=3, na=["-8", "NA", "-9"], missing_codes=missing_codes)
     release = anonto.mask(source, plan, seed=SEED)
     release.save(tmp_path / "at-once.parquet")
-    evidence = anonto.mask_file(source, plan, tmp_path / "stretches.parquet", seed=SEED, memory="500MB", force=True)
+    evidence = anonto.mask_file(
+        source, plan, tmp_path / "stretches.parquet", seed=SEED, memory="500MB", force=True
+    ).evidence
     assert (tmp_path / "at-once.parquet").read_bytes() == (tmp_path / "stretches.parquet").read_bytes()
     said, wanted = (json.loads(json.dumps(one["steps"][0])) for one in (evidence, release.evidence))
     for key in ("rmse", "farthest", "sse"):

@@ -84,7 +84,7 @@ def test_files_and_streams_spell_concepts_alike(step: dict[str, Any], tmp_path: 
     expected = anonto.mask(given, chosen, seed=SEED)
     evidence = anonto.mask_file(
         tmp_path / "in.csv", chosen, tmp_path / "out.csv", seed=SEED, memory="500MB", keep_order=True
-    )
+    ).evidence
     assert pl.read_csv(tmp_path / "out.csv", infer_schema=False).equals(expected.table)
     assert evidence["steps"][0]["unchanged"] == expected.evidence["steps"][0]["unchanged"]
     assert evidence["steps"][0]["unchanged_records"] == expected.evidence["steps"][0]["unchanged_records"]

@@ -18,6 +18,7 @@ import pytest
 
 from anonto.errors import ExistingFileError, LeftOverWarning, UnwritableFileError
 from anonto.table.beside import files_beside, written_beside
+from anonto.table.left_behind import UNFINISHED, new_name
 from anonto.table.reading import read_table
 
 ENDLESS_WRITER = """
@@ -170,8 +171,8 @@ def test_a_kill_at_any_moment_leaves_the_whole_file_or_none(tmp_path, name):
 
 @pytest.mark.filterwarnings("ignore::anonto.errors.LeftOverWarning")
 def test_only_files_that_nobody_holds_are_taken_for_left_over(tmp_path):
-    (tmp_path / ".anonto-0123456789abcdef.private.json").write_text("the seed of a run that was killed")
-    (tmp_path / ".anonto-0123456789abcdef").touch()
+    (tmp_path / f"{new_name(UNFINISHED)}.private.json").write_text("the seed of a run that was killed")
+    (tmp_path / new_name(UNFINISHED)).touch()
     (tmp_path / ".anonto-notes.txt").touch()
     with written_beside(tmp_path / "one") as first:
         with written_beside(tmp_path / "other") as second:

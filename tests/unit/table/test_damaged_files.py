@@ -171,6 +171,33 @@ def test_dates_beyond_the_calendar_are_refused(tmp_path, capfd, dtype, sign):
     assert capfd.readouterr().err == ""
 
 
+WIDE = """
+import sys
+from pathlib import Path
+from anonto.table.parquet_trial import fault_of_parquet
+fault = fault_of_parquet(sys.argv[1])
+print(repr(fault), int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1000)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at its memory in /proc")
+def test_a_wide_parquet_file_is_tried_in_less_memory_than_its_cells_take(tmp_path):
+    cells = pl.Series(range(100_000), dtype=pl.Int64) % 1_000
+    frame = pl.DataFrame({f"c{place}": cells + place for place in range(400)})  # 320 MB
+    frame.write_parquet(tmp_path / "t.parquet")
+    command = [sys.executable, "-c", WIDE, str(tmp_path / "t.parquet")]
+    fault, megabytes = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert fault == "''"
+    assert int(megabytes) < 300
+
+
+def test_every_column_of_a_wide_parquet_file_is_tried(tmp_path):
+    frame = pl.DataFrame({f"c{place}": [place] for place in range(100)})
+    beyond = pl.lit(200_000_000).cast(pl.Int32).cast(pl.Date).alias("when")
+    frame.with_columns(beyond).write_parquet(tmp_path / "t.parquet")
+    assert parquet_trial.fault_of_parquet(str(tmp_path / "t.parquet")) == parquet_trial.BEYOND_CALENDAR
+
+
 def test_a_sound_parquet_file_is_tried_once_and_again_when_it_changes(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(parquet_trial, "decoded_apart", lambda _, path: asked.append(path) or "")

@@ -38,6 +38,11 @@ NAMED = {
     "wavelengths": "400.5,401,401.5,402,402.5\n0.1,0.4,0.2,0.1,0.3\n0.3,0.1,0.2,0.9,0.5\n",
     "bands of age": "county,0-4,5-9\nA,10,20\nB,30,40\n",
     "numbers out of range": "a,12345\n1,0.5\n2,0.25\n",
+    "questions above free text": "How do you feel since the operation?,Please tell us where it hurts:\n"
+    "I feel quite well most days.,It hurts in the left knee.\nI am tired in the evening.,No pain at all since then.\n",
+    "statements above answers": "I sleep well most of the nights.,I am tired in the morning.\nagree,no\nno,agree\n",
+    "one sentence among names": "number,comment,The doctor told us to wait\n"
+    "7,fine,He was told to come again soon.\n9,good,She will be back in a week.\n",
     "no record": "age,sex,dx1\n",
     "one record": "age,sex,dx1\n34,F,I10\n",
     "first record incomplete": "age,sex\n,F\n?,M\n",
@@ -53,6 +58,8 @@ UNNAMED = {
     "an empty cell": "34,,F\n51,x,M\n29,y,F\n",
     "a name twice": "Yes,Yes\nNo,Yes\nYes,No\n",
     "a missing sign": "34,?,I10\n51,2,E11\n29,4,K35\n",
+    "free text": "Fell from a ladder at home.,He was sent home the same day.\nHas had a cough for two weeks.,"
+    "She stays for one more night.\nWas found on the floor this morning.,They asked for a second opinion.\n",
     "a word for unknown above numbers": "unknown,70,F,3\n51,66,M,2\n29,71,F,3\n",
 }
 

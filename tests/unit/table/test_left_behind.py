@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -11,15 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from anonto.engine.workspace import workspace
+from anonto.engine.files.workspace import workspace
 from anonto.errors import LeftElsewhereWarning, LeftOverWarning
 from anonto.table import left_behind
-from anonto.table.left_behind import LOCK, WORKING, clear_left_over, this_machine
+from anonto.table.beside import written_beside
+from anonto.table.left_behind import A_WEEK, LOCK, UNFINISHED, WORKING, clear_left_over, new_name
 
 HOLDS = """
 import sys, time
 from pathlib import Path
-from anonto.engine.workspace import workspace
+from anonto.engine.files.workspace import workspace
 from anonto.table.beside import written_beside
 with workspace(Path(sys.argv[1]) / "out.csv") as folder, written_beside(Path(sys.argv[1]) / "other.csv"):
     (folder / "rows").write_text("rows")
@@ -28,12 +31,15 @@ with workspace(Path(sys.argv[1]) / "out.csv") as folder, written_beside(Path(sys
 """
 
 
-def left_in(folder: Path, mark: str = "0123456789abcdef", machine: bytes | None = None) -> Path:
-    one = folder / f"{WORKING}{mark}"
+ELSEWHERE = "01234567-89abcdef-0123456789abcdef"
+
+
+def left_in(folder: Path, name: str | None = None) -> Path:
+    one = folder / (name or new_name(WORKING))
     (one / "deeper").mkdir(parents=True)
     (one / "rows").write_text("rows")
     (one / "deeper" / "rows").write_text("rows")
-    (one / LOCK).write_bytes(this_machine() if machine is None else machine)
+    (one / LOCK).touch()
     return one
 
 
@@ -64,29 +70,35 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     kept = left_in(elsewhere)
     here = tmp_path / "here"
     here.mkdir()
-    (here / f"{WORKING}{'a' * 16}").symlink_to(kept)
-    (here / f".anonto-{'a' * 16}.csv").symlink_to(kept / "rows")
+    links = here / new_name(WORKING), here / f"{new_name(UNFINISHED)}.csv"
+    links[0].symlink_to(kept)
+    links[1].symlink_to(kept / "rows")
     left = left_in(here)
     (left / "link").symlink_to(kept)
-    linked = left_in(here, "b" * 16)
+    linked = left_in(here)
     (linked / LOCK).unlink()
     (linked / LOCK).symlink_to(kept / LOCK)
     with pytest.warns(LeftOverWarning, match="1 working folder"):
         clear_left_over(here)
-    assert names_in(here) == [f".anonto-{'a' * 16}.csv", f"{WORKING}{'a' * 16}", f"{WORKING}{'b' * 16}"]
+    assert names_in(here) == sorted(one.name for one in (*links, linked))
     assert names_in(kept) == ["deeper", LOCK, "rows"]
 
 
 def test_what_has_not_a_name_of_ours_or_another_owner_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("notes", "0123", "0123456789ABCDEF", "0123456789abcdef.old"):
+    for name in (
+        f"{WORKING}notes",
+        f"{WORKING}0123456789abcdef",
+        new_name(WORKING).upper(),
+        f"{new_name(WORKING)}.old",
+    ):
         left_in(tmp_path, name)
-    (tmp_path / f".anonto-{'a' * 16}").mkdir()
-    os.mkfifo(tmp_path / f".anonto-{'b' * 16}")
+    (tmp_path / new_name(UNFINISHED)).mkdir()
+    os.mkfifo(tmp_path / new_name(UNFINISHED))
     before = names_in(tmp_path)
     clear_left_over(tmp_path)
     assert names_in(tmp_path) == before
     left_in(tmp_path)
-    (tmp_path / f".anonto-{'c' * 16}").touch()
+    (tmp_path / new_name(UNFINISHED)).touch()
     with monkeypatch.context() as other_user:
         other_user.setattr(os, "geteuid", lambda: os.getuid() + 1)
         clear_left_over(tmp_path)
@@ -94,9 +106,58 @@ def test_what_has_not_a_name_of_ours_or_another_owner_stays(tmp_path: Path, monk
 
 
 def test_the_folder_of_another_machine_stays_and_is_told_of(tmp_path: Path) -> None:
-    one = left_in(tmp_path, machine=b"another-machine\nanother-start")
-    with pytest.warns(LeftElsewhereWarning, match=r"another machine \(\.anonto-work-0123456789abcdef\)"):
+    one = left_in(tmp_path, WORKING + ELSEWHERE)
+    with pytest.warns(LeftElsewhereWarning, match=rf"another machine \({WORKING}{ELSEWHERE}\)"):
         clear_left_over(tmp_path)
+    assert names_in(one) == ["deeper", LOCK, "rows"]
+
+
+def test_an_unfinished_file_of_another_machine_stays_until_nobody_has_changed_it_for_a_week(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tmp_path / f"{UNFINISHED}{ELSEWHERE}.csv"
+    one.write_text("rows that a run on another machine writes, whose lock is not seen here")
+    years_ago = time.time() - 100 * A_WEEK
+    os.utime(one, (years_ago, years_ago))  # as a link to an old output has it, which is about to be replaced
+    clear_left_over(tmp_path)
+    assert one.exists()
+    a_week_later = time.time() + A_WEEK + 1
+    monkeypatch.setattr(time, "time", lambda: a_week_later)
+    with pytest.warns(LeftOverWarning, match="1 unfinished file"):
+        clear_left_over(tmp_path)
+    assert not one.exists()
+
+
+def test_what_a_run_could_not_lock_is_not_taken_for_left_over_where_others_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with monkeypatch.context() as no_locks:
+        no_locks.setattr(fcntl, "flock", fails)
+        clear_left_over(tmp_path)
+        with workspace(tmp_path / "out.csv") as folder, written_beside(tmp_path / "other.csv") as beside:
+            clear_left_over(tmp_path)
+            no_locks.undo()
+            before = names_in(tmp_path)
+            assert before == sorted([folder.name, beside.name])
+            with pytest.warns(LeftElsewhereWarning):
+                clear_left_over(tmp_path)
+            assert names_in(tmp_path) == before
+            beside.write_text("whole")
+    assert names_in(tmp_path) == ["other.csv"]
+
+
+def test_where_nothing_can_be_locked_nothing_is_cleared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: int) -> None:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(fcntl, "flock", fails)
+    one = left_in(tmp_path)
+    (tmp_path / new_name(UNFINISHED)).touch()
+    clear_left_over(tmp_path)
+    assert len(names_in(tmp_path)) == 2
     assert names_in(one) == ["deeper", LOCK, "rows"]
 
 
@@ -104,10 +165,10 @@ def test_the_folder_of_another_machine_stays_and_is_told_of(tmp_path: Path) -> N
 def test_after_a_restart_and_from_another_container_it_is_the_same_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, same: int
 ) -> None:
-    monkeypatch.setattr(left_behind, "this_machine", lambda: b"name\nstart")
-    words = [b"another-name", b"another-start"]
-    words[same] = (b"name", b"start")[same]
-    left_in(tmp_path, machine=b"\n".join(words))
+    ours, theirs = ("01234567", "89abcdef"), ["76543210", "fedcba98"]
+    monkeypatch.setattr(left_behind, "_marks", lambda: ours)
+    theirs[same] = ours[same]
+    left_in(tmp_path, f"{WORKING}{'-'.join(theirs)}-0123456789abcdef")
     with pytest.warns(LeftOverWarning):
         clear_left_over(tmp_path)
     assert names_in(tmp_path) == []
@@ -130,7 +191,6 @@ def test_a_run_whose_folder_is_taken_for_left_over_before_it_is_locked_makes_ano
     with workspace(tmp_path / "out.csv") as folder:
         assert names_in(tmp_path) == [folder.name]
         assert made[1:] == [folder]
-        assert (folder / LOCK).read_bytes() == this_machine()
 
 
 def test_a_folder_without_a_lock_that_is_not_empty_stays_for_a_minute(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,21 +12,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from anonto.table.description import ColumnDescription
-from anonto.table.door import Door
-from anonto.table.prepare import encode_described
-from anonto.table.recoding import merge_missing, missing_in
+import anonto
 
 NAN = float("nan")
 
 
 def merged(table: Any, *na: str) -> tuple[Any, dict[str, int] | None]:
     """The column after its missing cells got one code, and how many of which code were replaced."""
-    door = Door(table)
-    column = encode_described("a", door.series("a"), ColumnDescription(na=na))
-    found = missing_in(door, "a", column)
-    recoded = None if found is None else merge_missing(door, "a", found, na)
-    return door.native("a"), None if recoded is None else dict(recoded.counts)
+    plan = {"columns": {"a": {"na": list(na)}}, "steps": [{"method": "random-swap", "columns": ["a"]}]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        release = anonto.mask(table, plan)
+    return release.masked_rows._in_order(None, ())["a"], release.evidence["steps"][0].get("missing_codes", {}).get("a")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import anonto
 import oracles
-from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.comparison import BothCells, ComparedColumn, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 from anonto.utility import columns as module
@@ -26,7 +26,7 @@ SEED = 1 << 90
 
 def compared(original: list[Any], masked: list[Any], **description: Any) -> ComparedColumn:
     series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
-    return compared_column("c", *series, ColumnDescription(**description), opener())
+    return compared_column("c", BothCells.of(*series), ColumnDescription(**description), opener())
 
 
 def with_gaps(values: list[str], gaps: set[int]) -> list[Any]:

@@ -13,7 +13,7 @@ from scipy.stats.contingency import association
 
 import anonto
 import oracles
-from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.comparison import BothCells, ComparedColumn, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 from anonto.utility import pairs as module
@@ -46,7 +46,7 @@ TABLES = st.lists(
 
 def compared(name: str, original: list[Any], masked: list[Any]) -> ComparedColumn:
     series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
-    return compared_column(name, *series, ColumnDescription(**KINDS[name]), opener())
+    return compared_column(name, BothCells.of(*series), ColumnDescription(**KINDS[name]), opener())
 
 
 def found_for(first: ComparedColumn, second: ComparedColumn) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import anonto
 from anonto.rng import Seed
-from anonto.table.comparison import ComparedColumn, compared_column
+from anonto.table.comparison import BothCells, ComparedColumn, compared_column
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener
 from anonto.utility import table as module
@@ -32,7 +32,7 @@ def compared(name: str, original: Any, masked: Any) -> ComparedColumn:
     series = [
         pl.Series([None if x is None else str(x) for x in cells], dtype=pl.String) for cells in (original, masked)
     ]
-    return compared_column(name, *series, ColumnDescription(**KINDS[name]), opener())
+    return compared_column(name, BothCells.of(*series), ColumnDescription(**KINDS[name]), opener())
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -6,6 +6,8 @@ the same way; what is left then has k to 2k − 1. Distances are rounded to 1e-9
 ones the lowest record goes first, so the groups depend on the records alone.
 
 Reference: Domingo-Ferrer, Torra, Data Mining and Knowledge Discovery 11 (2005), algorithm 5.1.
+
+Step by step: `anonto.methods.plain.mdav`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The middle is updated as records leave. The record farthest from it is found by a heap of upper bounds: a distance
 computed earlier grows at most by the way that the middle has moved since, so only records at the top of the heap need
 to be looked at again.
+
+The steps named below are those of the plain version, `anonto.methods.plain.mdav`.
 """
 
 from __future__ import annotations
@@ -120,8 +122,10 @@ def mdav(
     )
     found = np.empty(k + 1, np.int32)
     while n_rows - done >= 2 * k:
+        # Step 1, and step 2 where fewer than 3k rows are left: r is the row farthest from the average record.
         middle_of(space, bounds, tree, occurrences, live, sums, point, values)
         r = farthest_from_middle(space, bounds, tree, live, watch, point, values)
+        # The group of r; in step 1 also that of s, the row farthest from r.
         for turn in range(2 if n_rows - done >= 3 * k else 1):
             seed = r
             if turn == 1:
@@ -130,6 +134,7 @@ def mdav(
             done += k
             n_groups += 1
             offsets[n_groups] = done
+    # Step 3: the rows that are left, fewer than 2k, are the last group.
     if done < n_rows:
         place_of = np.empty(live.size, np.int64)
         for place in range(live.size):

@@ -3,6 +3,8 @@
 The loss of a group is the sum of the costs of its pairs divided by its size. With squared distances as costs that is
 half of what a uniform permutation inside the groups is expected to add up to in squared distances, and for numbers the
 sum of the squared distances to the mean of the group. Sizes stay between k and 2k − 1. Nothing is random.
+
+Step by step: `anonto.methods.plain.refine`.
 """
 
 from __future__ import annotations

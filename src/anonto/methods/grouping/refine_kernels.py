@@ -2,6 +2,8 @@
 
 The loss of a group is the sum of the costs of all its pairs, divided by its size. With every member goes the sum of its
 costs to the others of its group, so that what a move or an exchange gains is known from a few additions.
+
+The steps named below are those of the plain version, `anonto.methods.plain.refine`.
 """
 
 from __future__ import annotations
@@ -142,6 +144,7 @@ def refine(
     looked = np.full(near.shape, -1)
     clock, changes = 0, 0
     to_b, to_a = np.empty(members.shape[1]), np.empty(members.shape[1])
+    # Step 2: go through all pairs of near groups, until a round changes nothing.
     for _ in range(rounds):
         before = changes
         for a in range(n_groups):
@@ -188,6 +191,7 @@ def refine_pair(
         to_a: Room for the opposite.
     """
     largest = sums_between(space, squares, members[a, : sizes[a]], members[b, : sizes[b]], to_b, to_a)
+    # Step 3: of all exchanges and moves make the one with the largest gain, again and again.
     for made in range(MOST_CHANGES * members.shape[1]):
         gain, of_a, of_b = best_exchange(space, squares, members, sizes, sums, a, b, to_b, to_a, largest)
         if sizes[a] > k and sizes[b] < 2 * k - 1:

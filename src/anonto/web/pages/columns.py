@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from anonto.errors import SessionChangedError
+from anonto.ontology.readers import file_endings
 from anonto.web.drafts import references
 from anonto.web.dropzone import Dropzone
 from anonto.web.frame import onward
-from anonto.web.house import ONTOLOGY_ENDINGS, take_proposal
+from anonto.web.house import take_proposal
 from anonto.web.parts import box, button, choice, explained, heading, link, show, tag, term, text
 from anonto.web.words import KINDS, ROLES
 
@@ -313,7 +314,7 @@ def _bring(frame: Frame) -> None:
             dropped,
             frame.not_sent,
         )
-        files = house.files(ONTOLOGY_ENDINGS)
+        files = house.files(file_endings())
         if files:
             state = {"file": files[0]}
             choice(

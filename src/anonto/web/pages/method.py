@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from anonto.errors import ParameterError
+from anonto.methods.registry import FIRST_CHOICE
 from anonto.web.frame import onward
 from anonto.web.pages.estimate import Estimate
-from anonto.web.pages.parameters import first_parameters, listed_value, value_of
+from anonto.web.pages.parameters import NUMBERS, first_parameters, listed_value, value_of
 from anonto.web.parts import (
     box,
     button,
@@ -28,7 +29,7 @@ from anonto.web.parts import (
     text_field,
     with_terms,
 )
-from anonto.web.words import CARDS, EITHER, PARAMETERS, Parameter
+from anonto.web.words import NOTHING
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -77,7 +78,7 @@ class _MethodPage:
         self.steps: Any = None
         self.parameters: Any = None
         self.refused: Any = None
-        self.known: dict[str, list[dict[str, Any]]] = {}
+        self.known: dict[str, dict[str, Any]] = {}
 
     @property
     def step(self) -> dict[str, Any] | None:
@@ -87,11 +88,7 @@ class _MethodPage:
 
     async def fill(self) -> None:
         """Show the steps."""
-        house, session = self.frame.house, self.frame.session
-        if "methods" not in house.cache:
-            house.cache["methods"] = (await session.desk.call("methods", {}))["methods"]
-        self.frame.check()
-        self.known = house.cache["methods"]
+        self.known = await self.frame.methods()
         self.left.clear()
         with self.left:
             self.steps = box("stack")
@@ -134,7 +131,7 @@ class _MethodPage:
 
     def _add(self, columns: list[str]) -> None:
         with self.frame.changing("Add a step") as draft:
-            draft["plan"]["steps"].append({"method": "group-swap", "columns": columns, "k": 10})
+            draft["plan"]["steps"].append({**FIRST_CHOICE, "columns": columns})
         ui.navigate.to(f"/method?step={len(self.frame.session.plan['steps']) - 1}")
 
     def _remove(self) -> None:
@@ -146,7 +143,7 @@ class _MethodPage:
 
     def _methods(self) -> None:
         heading("Method")
-        names = [name for name in CARDS if name in self.known]
+        names = list(self.known)
         current = (self.step or {}).get("method", "")
         first = names[:FIRST] if current in names[:FIRST] else [current, *(one for one in names[:FIRST])][:FIRST]
         with box("methods", "div", role="radiogroup", aria_label="Method"):
@@ -160,10 +157,10 @@ class _MethodPage:
                         self._card(name, current)
 
     def _card(self, name: str, current: str) -> None:
-        card = CARDS[name]
-        is_proved = card.proved.startswith("Proved")
+        card = self.known[name]
+        is_proved = bool(card["proved"])
         with box("method", "label"):
-            control = box("", "input", type="radio", name="method", value=name, aria_label=f"{card.title}: {name}")
+            control = box("", "input", type="radio", name="method", value=name, aria_label=f"{card['title']}: {name}")
             if name == current:
                 control.props["^checked"] = "checked"
             badge = tag(
@@ -172,11 +169,11 @@ class _MethodPage:
             show(
                 tag(
                     "div",
-                    tag("strong", card.title),
+                    tag("strong", card["title"]),
                     tag("span", name, class_="code"),
-                    tag("p", card.does),
-                    tag("p", card.keeps),
-                    tag("p", badge, " ", with_terms(card.proved.removeprefix("Proved: "), *EXPLAINED)),
+                    tag("p", card["does"]),
+                    tag("p", card["keeps"]),
+                    tag("p", badge, " ", with_terms(card["proved"] or NOTHING, *EXPLAINED)),
                 )
             )
 
@@ -198,15 +195,14 @@ class _MethodPage:
         self.refused.clear()
         self.parameters.clear()
         with self.parameters:
-            known = self.known[step["method"]]
+            known = self.known[step["method"]]["parameters"]
             if not known:
                 text("This method has none.", "p", "small")
             for one in known:
                 self._parameter(one, step)
 
     def _parameter(self, one: dict[str, Any], step: dict[str, Any]) -> None:
-        name = one["name"]
-        asked = PARAMETERS.get(name, Parameter(name, name))
+        name, label = one["name"], one["label"]
 
         async def changed(value: Any) -> None:
             self.refused.clear()
@@ -219,27 +215,28 @@ class _MethodPage:
 
         if one["kind"] == "choice":
             options = {each: each for each in one["choices"]}
-            choice(asked.label, options, step.get(name, one["default"]), changed)
+            choice(label, options, step.get(name, one["default"]), changed)
         elif one["kind"] == "flag":
-            checkbox(asked.label, bool(step.get(name, one["default"])), changed, explanation=asked.why)
-        elif name == "confidential":
+            checkbox(label, bool(step.get(name, one["default"])), changed, explanation=one["why"])
+        elif one["kind"] == "column":
             columns = self.frame.session.plan["columns"]
             secrets = {each: each for each, is_ in columns.items() if is_["role"] == "confidential"}
-            choice(asked.label, {"": "none", **secrets}, step.get(name) or "", changed)
-        elif one["kind"] == "number":
+            choice(label, {"": "none", **secrets}, step.get(name) or "", changed)
+        elif one["kind"] in NUMBERS and one["lists"] != "only":
+            low, high, by = one["offered"]
             given = step.get(name)
             shown = given if isinstance(given, int | float) else None
             number_field(
-                asked.label,
+                label,
                 shown,
                 changed,
-                low=asked.low,
-                high=asked.high,
-                step=1 if one["is_whole"] else asked.step,
-                explanation=asked.why,
+                low=low,
+                high=high,
+                step=1 if one["kind"] == "whole number" else by,
+                explanation=one["why"],
             )
         else:
-            text_field(asked.label, listed_value(step.get(name) or []), changed)
+            text_field(label, listed_value(step.get(name) or []), changed)
 
     def _refuse(self, error: ParameterError, name: str) -> None:
         """Say why a parameter was not taken, and show what the plan has instead."""
@@ -249,18 +246,17 @@ class _MethodPage:
             message(f"{error} {'It stays empty.' if now is None else f'It stays {listed_value(now)}.'}", "error")
 
     async def _set(self, name: str, value: Any) -> None:
+        one_of = self.known[(self.step or {})["method"]]["one_of"]
         with self.frame.changing(f"{name} of {(self.step or {})['method']}") as draft:
             step = draft["plan"]["steps"][self.number]
             if value is None:
                 step.pop(name, None)
             else:
                 step[name] = value
-                for one, other in EITHER.items():
-                    if name == one:
+                for other in one_of:
+                    if name in one_of and other != name:
                         step.pop(other, None)
-                    elif name == other:
-                        step.pop(one, None)
-        if name in EITHER or name in EITHER.values():
+        if name in one_of:
             self._fill_parameters()
         await self.estimate.refresh()
 

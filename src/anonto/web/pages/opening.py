@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from anonto.errors import UnclearHeaderError
+from anonto.table.headers import CONFIRMED
 from anonto.web.dropzone import Dropzone
 from anonto.web.frame import onward
 from anonto.web.house import TABLE_ENDINGS, take_proposal
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from anonto.web.frame import Frame
+
+    Work = Callable[[str | None], Awaitable[None]]
 
 FILES_SHOWN = 200
 
@@ -35,9 +39,9 @@ def open_page(frame: Frame, asked: dict[str, str]) -> None:
         with ways:
             _ways(frame, opening)
         if session.table is not None:
-            _show_preview(frame, preview)
+            _show_preview(frame, preview, opening)
         elif frame.house.demo and not (session.history or session.undone or session.runs):
-            _open(frame, opening, "Making the demo table", lambda: frame.house.open_demo(session))
+            _open_demo(frame, opening)
 
 
 def _ways(frame: Frame, opening: Any) -> None:
@@ -45,7 +49,12 @@ def _ways(frame: Frame, opening: Any) -> None:
     house, session = frame.house, frame.session
 
     async def dropped(stored: str, name: str) -> None:
-        await _opened(frame, opening, "Looking at the table", lambda: house.open_upload(session, stored, name))
+        def forget() -> None:
+            if (upload := session.upload(stored)) is not None:
+                upload.unlink()
+
+        work = partial(house.open_upload, session, stored, name)
+        await _opened(frame, opening, "Looking at the table", work, forget)
 
     with box("card"):
         heading("Drop a file")
@@ -63,7 +72,7 @@ def _ways(frame: Frame, opening: Any) -> None:
         text("1,000 made-up hospital discharges: diagnoses, procedures, age, sex, stay, charge. Nobody is in it.")
         button(
             "Open the demo table",
-            lambda: _opened(frame, opening, "Making the demo table", lambda: house.open_demo(session)),
+            lambda: _opened(frame, opening, "Making the demo table", lambda _: house.open_demo(session)),
             classes="primary" if session.table is None else "",
         )
     if session.table is not None or session.runs:
@@ -128,40 +137,78 @@ def _picker(frame: Frame, opening: Any) -> None:
     fill("")
     button(
         "Open this file",
-        lambda: _opened(frame, opening, "Looking at the table", lambda: house.open_picked(session, state["file"])),
+        lambda: _opened(frame, opening, "Looking at the table", partial(house.open_picked, session, state["file"])),
     )
 
 
-def _open(frame: Frame, opening: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
+def _open_demo(frame: Frame, opening: Any) -> None:
     async def content() -> None:
-        await work()
+        await frame.house.open_demo(frame.session)
         ui.navigate.to("/")
 
-    frame.soon(opening, what, content)
+    frame.soon(opening, "Making the demo table", content)
 
 
-async def _opened(frame: Frame, opening: Any, what: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Open a table, and show the page anew with it."""
+async def _opened(
+    frame: Frame,
+    opening: Any,
+    what: str,
+    work: Work,
+    forget: Callable[[], None] | None = None,
+    header: str | None = None,
+) -> None:
+    """Open a table, and show the page anew with it; where its first row looks like a record, ask.
+
+    Args:
+        frame: The page.
+        opening: Where it is said what is under way, and asked.
+        what: What is under way.
+        work: Opens the table, given what the user said of the first row.
+        forget: What is done if the user wants another file.
+        header: What the user said of the first row.
+    """
     frame.alerts.clear()
 
     async def content() -> None:
-        await work()
-        ui.navigate.to("/")
+        try:
+            await work(header)
+        except UnclearHeaderError:
+            opening.clear()
+            ask()
+        else:
+            ui.navigate.to("/")
+
+    def ask() -> None:
+        with box("card", role="alert"):
+            heading("The first row looks like data, not like column names")
+            text(
+                "Does it hold the names of the columns? Otherwise put a row of names above it, and open the file again."
+            )
+            with box("row"):
+                button(
+                    "It holds the column names: go on", partial(_opened, frame, opening, what, work, forget, CONFIRMED)
+                )
+                button("It is data: do not open the file", give_up)
+
+    def give_up() -> None:
+        frame.clear(opening)
+        if forget is not None:
+            forget()
 
     await frame.fill(opening, what, content)
 
 
-def _show_preview(frame: Frame, place: Any) -> None:
+def _show_preview(frame: Frame, place: Any, opening: Any) -> None:
     async def content() -> None:
         seen = await frame.ask("open")
         place.clear()
         with place:
-            _preview(frame, seen)
+            _preview(frame, seen, opening)
 
     frame.soon(place, "Looking at the table", content)
 
 
-def _preview(frame: Frame, seen: dict[str, Any]) -> None:
+def _preview(frame: Frame, seen: dict[str, Any], opening: Any) -> None:
     current = frame.session.table or {}
     columns = seen["columns"]
     missing = sum(one["missing"] for one in columns)
@@ -201,7 +248,7 @@ def _preview(frame: Frame, seen: dict[str, Any]) -> None:
             ],
         )
         shown.classes("preview")
-        _reading(frame, seen)
+        _reading(frame, seen, opening)
     onward(None, ("Columns", "/columns"))
 
 
@@ -214,7 +261,7 @@ def _note(given: dict[str, str], key: str, value: Any) -> None:
     given[key] = str(value)
 
 
-def _reading(frame: Frame, seen: dict[str, Any]) -> None:
+def _reading(frame: Frame, seen: dict[str, Any], opening: Any) -> None:
     """How a CSV file or a workbook is read, where that was guessed wrongly."""
     if seen["format"] not in {"csv", "excel"}:
         return
@@ -231,12 +278,11 @@ def _reading(frame: Frame, seen: dict[str, Any]) -> None:
                     partial(_note, given, key),
                 )
 
-        async def read_again() -> None:
+        async def read_again(header: str | None) -> None:
             session = frame.session
             since = frame.version
             frame.check()
-            how = {key: value for key, value in given.items() if value}
-            frame.say("Reading the file again …")
+            how = {key: value for key, value in {**given, "header": header}.items() if value}
             about = {**session.draft, "plan": {"table": how}}
             seen = await session.desk.call("open", {**session.given(), "plan": {"table": how}})
             found = await frame.house.propose(session, about)
@@ -244,6 +290,10 @@ def _reading(frame: Frame, seen: dict[str, Any]) -> None:
                 draft["table"]["n_records"] = seen["n_records"]
                 draft["repairs"] = {}
                 take_proposal(draft, found)
-            ui.navigate.to("/")
 
-        button("Read it again", read_again, classes="slim")
+        confirmed = given.get("header")
+        button(
+            "Read it again",
+            lambda: _opened(frame, opening, "Reading the file again", read_again, header=confirmed),
+            classes="slim",
+        )

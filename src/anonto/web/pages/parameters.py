@@ -6,23 +6,27 @@ import math
 from typing import Any
 
 from anonto.errors import ParameterError
-from anonto.web.words import INSTEAD, PARAMETERS
+
+NUMBERS = ("whole number", "number")
 
 
-def first_parameters(known: list[dict[str, Any]], before: dict[str, Any]) -> dict[str, Any]:
+def first_parameters(method: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """What a method starts with: numbers of the step before that it takes too, and what it cannot do without."""
-    names = [one["name"] for one in known]
-    numbers = [one["name"] for one in known if one["kind"] == "number"]
+    known, one_of = method["parameters"], method["one_of"]
+    numbers = [one["name"] for one in known if one["kind"] in NUMBERS and one["lists"] != "only"]
     given = {name: before[name] for name in numbers if isinstance(before.get(name), int | float)}
-    needed = {one["name"] for one in known if one["is_needed"]} | ({"k", "bins"} & set(names))
-    for name in names:
-        start = PARAMETERS[name].start if name in PARAMETERS else None
-        if name in needed and name not in given and start is not None:
-            given[name] = start
-    for instead, of in INSTEAD:
-        if instead in given and of in given:
-            del given[instead]
-    return {name: given[name] for name in names if name in given}
+    for one in known:
+        is_wanted = one["is_needed"] or one["name"] in one_of
+        if is_wanted and one["name"] not in given and one["start"] is not None:
+            given[one["name"]] = one["start"]
+    wanted = sorted((one for one in known if one["name"] in one_of and one["name"] in given), key=_has_no_start)
+    for one in wanted[1:]:
+        del given[one["name"]]
+    return {one["name"]: given[one["name"]] for one in known if one["name"] in given}
+
+
+def _has_no_start(one: dict[str, Any]) -> bool:
+    return one["start"] is None
 
 
 def value_of(given: Any, one: dict[str, Any]) -> Any:
@@ -37,26 +41,21 @@ def value_of(given: Any, one: dict[str, Any]) -> Any:
         return words if words in one["choices"] else None
     if not words:
         return None
-    if one["kind"] == "number":
-        return _number(words, one)
-    if one["name"] != "weights":
+    if one["kind"] not in NUMBERS:
         return words
+    if one["lists"] != "only":
+        return _number(words, one)
     if numbers := numbers_in(words):
         return numbers
-    raise ParameterError(_label(one), "numbers with commas between them", words)
+    raise ParameterError(f"“{one['label']}”", "numbers with commas between them", words)
 
 
 def _number(words: str, one: dict[str, Any]) -> float:
     found = numbers_in(words)
-    if len(found) != 1 or (one["is_whole"] and not isinstance(found[0], int)):
-        must = "a whole number" if one["is_whole"] else "a number"
-        raise ParameterError(_label(one), must, found[0] if len(found) == 1 else words)
+    is_whole = one["kind"] == "whole number"
+    if len(found) != 1 or (is_whole and not isinstance(found[0], int)):
+        raise ParameterError(f"“{one['label']}”", f"a {one['kind']}", found[0] if len(found) == 1 else words)
     return found[0]
-
-
-def _label(one: dict[str, Any]) -> str:
-    name = one["name"]
-    return f"“{PARAMETERS[name].label}”" if name in PARAMETERS else str(name)
 
 
 def numbers_in(words: str) -> list[float]:

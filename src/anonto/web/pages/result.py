@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonto.risk.attacks.registry import attacks as all_attacks
 from anonto.web.charts import attacks, chart
 from anonto.web.drafts import are_about_the_same
 from anonto.web.frame import onward
 from anonto.web.pages.before_after import before_and_after
 from anonto.web.pages.risk_map import show_map, sweep_form
 from anonto.web.parts import Markup, box, facts, heading, message, show, table, tag, term, text
-from anonto.web.words import ATTACKS, attack_words
+from anonto.web.words import attack_words
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -61,7 +62,8 @@ def result_page(frame: Frame, asked: dict[str, str]) -> None:
             show(tag("h2", "Risk and utility of all runs of this table, and the ", term("Pareto front")))
             place = box("stack")
             frame.soon(place, "Drawing the map", lambda: show_map(frame, run, place))
-            sweep_form(frame)
+            form = box("stack")
+            frame.soon(form, "Reading the methods", lambda: sweep_form(frame, form))
         onward(("Run", "/run"), ("Take away", f"/take-away?run={run['number']}") if not run.get("tried") else None)
 
 
@@ -126,7 +128,7 @@ def _attacks(run: dict[str, Any]) -> None:
         chart(attacks(others), "What each attack reached, beside what guessing reaches", n_bars=len(others))
         _attack_table("0 % is safe, 100 % is disclosed", others)
     if secrets:
-        heading(ATTACKS[SECRET][0], 3)
+        heading(all_attacks()[SECRET].title, 3)
         _secret_table(secrets)
         for sentence in _readings(run, SECRET):
             text(sentence, "p", "small")
@@ -138,7 +140,7 @@ def _attacks(run: dict[str, Any]) -> None:
         with box("reasons", "details"):
             text(f"How close the released cells are to the true ones ({len(close)} tries)", "summary")
             _attack_table("The share of cells that are right, or almost right, as they are released", close)
-    explained = [Markup(tag("dt", name) + tag("dd", why)) for name, why in ATTACKS.values()]
+    explained = [Markup(tag("dt", one.title) + tag("dd", one.summary)) for one in all_attacks().values()]
     show(tag("details", tag("summary", "What the attacks do"), tag("dl", *explained), class_="reasons"))
 
 

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from anonto.web.charts import chart, risk_utility
 from anonto.web.drafts import are_about_the_same
-from anonto.web.pages.parameters import numbers_in
+from anonto.web.pages.parameters import NUMBERS, numbers_in
 from anonto.web.parts import (
     Markup,
     box,
@@ -26,13 +26,11 @@ from anonto.web.parts import (
     text,
     text_field,
 )
-from anonto.web.words import PARAMETERS
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
 
 ROWS_SHOWN = 30
-SWEPT = ("k", "percent", "noise_level", "epsilon", "rate", "bins", "width")
 MOST_TRIED = 20
 
 
@@ -152,17 +150,25 @@ def _load(frame: Frame, number: int) -> None:
 # ------------------------------------------------------------------------------------------------ several values
 
 
-def sweep_form(frame: Frame) -> None:
+async def sweep_form(frame: Frame, where: Any) -> None:
     """Several values of a parameter at once."""
+    known = await frame.methods()
     steps = frame.session.plan["steps"]
     offered = {
-        f"{place}.{key}": f"Step {place + 1}, {step['method']}: {PARAMETERS[key].label}"
+        f"{place}.{one['name']}": f"Step {place + 1}, {step['method']}: {one['label']}"
         for place, step in enumerate(steps)
-        for key in SWEPT
-        if isinstance(step.get(key), int | float)
+        if step["method"] in known
+        for one in sorted(known[step["method"]]["parameters"], key=lambda one: one["kind"] != "whole number")
+        if one["is_needed"] or one["name"] in known[step["method"]]["one_of"]
+        if one["kind"] in NUMBERS and isinstance(step.get(one["name"]), int | float)
     }
-    if not offered:
-        return
+    where.clear()
+    if offered:
+        with where:
+            _form(frame, steps, offered)
+
+
+def _form(frame: Frame, steps: list[dict[str, Any]], offered: dict[str, str]) -> None:
     state = {"what": next(iter(offered)), "values": ""}
     heading("Try several values", 3)
     with box("fields"):

@@ -10,7 +10,7 @@ from nicegui import ui
 from anonto.web.drafts import are_about_the_same, plan_label
 from anonto.web.frame import onward
 from anonto.web.parts import box, button, enable, heading, link, message, show, tag, text
-from anonto.web.words import CARDS, PHASES, duration
+from anonto.web.words import PHASES, duration
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -27,7 +27,8 @@ def run_page(frame: Frame, asked: dict[str, str]) -> None:
     with frame.page("Run", "Mask the whole table as planned, and attack the result to see what it protects."):
         with box("card"):
             heading("What will be done")
-            _plan(session.plan)
+            place = box("stack")
+            frame.soon(place, "Reading the plan", lambda: _plan(frame, place))
         panel = box("card")
         _Progress(frame, panel).show()
         onward(("Method", "/method"), ("Result", "/result") if session.runs else None)
@@ -65,24 +66,28 @@ def ending_of(job: Job | None, draft: dict[str, Any]) -> Ending:
     return Ending("That did not work", f"{what} {outcome}: {job.message}", "error", is_of_draft=True)
 
 
-def _plan(plan: dict[str, Any]) -> None:
+async def _plan(frame: Frame, place: Any) -> None:
+    known = await frame.methods()
+    plan = frame.session.plan
     columns = plan["columns"]
     dropped = [name for name, one in columns.items() if one["role"] == "identifier"]
     masked = [name for step in plan["steps"] for name in step["columns"]]
     as_is = [name for name in columns if name not in dropped and name not in masked]
     rows = [
         (
-            f"Step {place}: {CARDS[step['method']].title if step['method'] in CARDS else step['method']}",
+            f"Step {number}: {known[step['method']]['title'] if step['method'] in known else step['method']}",
             ", ".join(step["columns"]),
         )
-        for place, step in enumerate(plan["steps"], start=1)
+        for number, step in enumerate(plan["steps"], start=1)
     ]
     rows += [
         ("Dropped, because they identify someone", ", ".join(dropped) or "nothing"),
         ("Released as they are", ", ".join(as_is) or "nothing"),
     ]
-    for name, words in rows:
-        show(tag("div", tag("h3", name), tag("p", words)))
+    place.clear()
+    with place:
+        for name, words in rows:
+            show(tag("div", tag("h3", name), tag("p", words)))
     if not plan["steps"]:
         message("The plan has no step: nothing would be masked.", "warning")
 

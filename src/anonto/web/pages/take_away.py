@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from anonto.private_record import PrivateRecord
 from anonto.web.drafts import references, stem_of
 from anonto.web.files import beside, name_beside
 from anonto.web.frame import onward
@@ -147,7 +148,7 @@ def _commands(name: str, stem: str, ending: str) -> str:
     """The commands, with the names that the files are downloaded by."""
     files = (name, f"{stem}-plan.toml", f"{stem}-masked{ending}", f"{stem}-report.html")
     table, plan, masked, report = map(shlex.quote, files)
-    private = shlex.quote(f"{stem}-masked{ending}.private.json")
+    private = shlex.quote(PrivateRecord.beside(f"{stem}-masked{ending}").name)
     return (
         f"anonto mask {table} --plan {plan} --output {masked}\n"
         f"anonto assess {table} {masked} --plan {plan} --private {private} --report {report} --edition public"
@@ -156,7 +157,7 @@ def _commands(name: str, stem: str, ending: str) -> str:
 
 def _code(name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]]) -> str:
     table, plan, masked = repr(name), repr(f"{stem}-plan.toml"), repr(f"{stem}-masked{ending}")
-    private = repr(f"{stem}-masked{ending}.private.json")
+    private = repr(PrivateRecord.beside(f"{stem}-masked{ending}").name)
     lines = ["import anonto", ""]
     source = table
     if any(repairs.values()):

@@ -1,0 +1,264 @@
+"""Masking on a cluster: what a task needs to mask its rows, and nothing more.
+
+A task is given keys of its own and never the seed. It counts what it masks and compares that with the first count: a
+table that is not the same any more is refused before anything of it can be put in place.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from anonto.engine.spark.count import Reader, as_polars
+from anonto.engine.spark.rows import pieces
+from anonto.errors import TableChangedError
+from anonto.masking.released import NumberColumn
+from anonto.table.attributes import TextAttribute
+from anonto.table.columns import Column
+from anonto.table.description import ColumnDescription
+from anonto.table.prepare import PreparedColumn
+from anonto.threads import stay_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from anonto.engine.spark.count import CountsByGroup, StayingRows
+    from anonto.engine.spark.rows import Piece, RowGroups
+    from anonto.masking.fitted import FittedStep, FlowPart
+    from anonto.masking.released import OutColumn, StepTally
+    from anonto.rng import RowOrder
+    from anonto.table.counted import LearntColumn
+
+    Codes = NDArray[np.int32]
+    Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
+
+PLACE = "anonto: place"
+"""A column beside those of the table: where a row stands when rows are shuffled."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepTask:
+    """A step as a task carries it out."""
+
+    fitted: FittedStep
+    counts: tuple[CountsByGroup, ...]
+    """For each part with flows how many rows of each row group have each value, or record."""
+
+    def sizes(self) -> list[int]:
+        """For each part with flows how many values, or records, there are."""
+        return [part.flows.sizes.size for part in self.fitted.flow_parts]
+
+    def before(self, group: int) -> list[Longs]:
+        """What stands before a row group."""
+        return [counts.before(group, n) for counts, n in zip(self.counts, self.sizes(), strict=True)]
+
+    def within(self, group: int) -> list[Longs]:
+        """What a row group has."""
+        return [counts.within(group, n) for counts, n in zip(self.counts, self.sizes(), strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedPiece:
+    """Rows with what became of them."""
+
+    cells: Any
+    """Of the rows that stay: a pyarrow table."""
+    first: int
+    """The number of the first of them among the rows that stay."""
+    places: Mapping[str, tuple[Codes, Floats | None]]
+    """For each masked column the places of its cells in its palette, and new numbers if it may have any."""
+    tallies: list[StepTally]
+    raw: Mapping[str, Codes]
+    """For each column that a step looks at the raw codes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowMasking:
+    """Masks the rows of a task."""
+
+    row_groups: RowGroups
+    staying: StayingRows | None
+    columns: Mapping[str, LearntColumn]
+    """Those that a step looks at."""
+    rows_before: Longs
+    kept_before: Longs
+    kept_in: Longs
+    steps: tuple[StepTask, ...]
+
+    @property
+    def looked_at(self) -> list[str]:
+        """Columns that tasks must see."""
+        return [*dict.fromkeys([*self.columns, *(() if self.staying is None else self.staying.columns)])]
+
+    def groups(self, batches: Iterable[Any]) -> Iterator[tuple[int, Iterator[MaskedPiece]]]:
+        """The row groups of a task with their masked pieces."""
+        stay_alone()
+        reader = Reader(self.columns)
+        staying = None if self.staying is None else self.staying.ready()
+        for group, parts in groupby(pieces(batches, self.row_groups), key=lambda piece: piece.group):
+            yield group, self._masked(group, parts, reader, staying)
+
+    def _masked(self, group: int, parts: Iterable[Piece], reader: Reader, staying: Any) -> Iterator[MaskedPiece]:
+        row, kept = int(self.rows_before[group]), int(self.kept_before[group])
+        before = [step.before(group) for step in self.steps]
+        left = [step.within(group) for step in self.steps]
+        for piece in parts:
+            stays = None if staying is None else staying(piece.cells)
+            cells = piece.cells if stays is None else piece.cells.filter(stays)
+            rows = row + (np.arange(piece.rows.size) if stays is None else np.flatnonzero(stays))
+            raw = {name: reader.raw_codes(name, as_polars(cells, name)) for name in self.columns}
+            places: dict[str, tuple[Codes, Floats | None]] = {}
+            tallies = []
+            for step, passed, rest in zip(self.steps, before, left, strict=True):
+                groups = step.fitted.groups(raw)
+                present = step.fitted.count_groups(groups)
+                for to_come, here in zip(rest, present, strict=True):
+                    if here.size != to_come.size or (here > to_come).any():
+                        raise TableChangedError
+                out, tally = step.fitted.apply(raw, groups, passed, rows)
+                places |= out
+                tallies.append(tally)
+                for gone, to_come, here in zip(passed, rest, present, strict=True):
+                    np.add(gone, here, out=gone)
+                    np.subtract(to_come, here, out=to_come)
+            yield MaskedPiece(cells, kept, places, tallies, raw)
+            row, kept = row + piece.rows.size, kept + rows.size
+        missed = any(one.any() for rest in left for one in rest)
+        if missed or kept != self.kept_before[group] + self.kept_in[group]:
+            raise TableChangedError
+
+
+def of_columns(masking: RowMasking, names: Sequence[str]) -> RowMasking:
+    """What tells the rows that stay and their numbers, with only some columns."""
+    return replace(masking, columns={name: masking.columns[name] for name in names}, steps=())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskingTask:
+    """Gives the masked rows of a task."""
+
+    masking: RowMasking
+    released: tuple[str, ...]
+    """The columns of the output."""
+    columns: Mapping[str, OutColumn]
+    """Those that are masked; where that happens elsewhere, those whose missing cells get another code here."""
+    kinds: Mapping[str, Any]
+    """The pyarrow types of masked columns that cannot keep theirs."""
+    order: RowOrder | None = None
+    """How rows are shuffled: their places come with them; None to leave them where they are."""
+    numbered: bool = False
+    """Whether their numbers come with rows that are not shuffled."""
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """From the cells of a task to the masked ones."""
+        palettes: dict[str, Any] = {}
+        for _, parts in self.masking.groups(batches):
+            for piece in parts:
+                for name in () if palettes else self.columns:
+                    kind = self.kinds.get(name) or piece.cells.schema.field(name).type
+                    palettes[name] = in_type(self.columns[name].palette, kind)
+                stay = {
+                    name: one.stays(piece.raw[name]) for name, one in self.columns.items() if name not in piece.places
+                }
+                places = {**{name: (own, None) for name, own in stay.items()}, **piece.places}
+                new = {name: self._cells(name, palettes[name], *found) for name, found in places.items()}
+                yield from self._table(piece, new).to_batches()
+
+    def _cells(self, name: str, palette: Any, places: Codes, numbers: Floats | None) -> Any:
+        import pyarrow as pa
+
+        if numbers is not None:
+            return in_type(self.columns[name].cells(places, numbers), palette.type)
+        missing = places < 0
+        return palette.take(pa.array(places, mask=missing) if missing.any() else pa.array(places))
+
+    def _table(self, piece: MaskedPiece, new: Mapping[str, Any]) -> Any:
+        import pyarrow as pa
+
+        columns = {name: new[name] if name in new else piece.cells.column(name) for name in self.released}
+        last = piece.first + piece.cells.num_rows
+        if self.order is not None:
+            columns[PLACE] = pa.array(self.order.places(piece.first, last))
+        elif self.numbered:
+            columns[PLACE] = pa.array(np.arange(piece.first, last))
+        return pa.table(columns).combine_chunks()
+
+
+def in_type(cells: pl.Series, kind: Any) -> Any:
+    """A polars column as a pyarrow array of a type."""
+    array = cells.to_arrow()
+    return array if array.type == kind else array.cast(kind)
+
+
+# ------------------------------------------------------------------------------------------------ evidence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TallyTask:
+    """Masks the rows of a task and hands over only what became of them, where the fit alone does not tell it."""
+
+    masking: RowMasking
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """From the cells of a task to one row for each row group."""
+        import pyarrow as pa
+
+        for group, parts in self.masking.groups(batches):
+            found: list[list[StepTally]] = [[] for _ in self.masking.steps]
+            for piece in parts:
+                for own, tally in zip(found, piece.tallies, strict=True):
+                    own.append(tally)
+            noted = [_noted(step.fitted) for step in self.masking.steps]
+            content = pickle.dumps((group, found, noted), protocol=5)
+            yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
+
+
+def _noted(fitted: FittedStep) -> Longs | None:
+    """What a masker noted since it was last asked."""
+    return None if fitted.row_part is None else fitted.row_part.masker.noted()
+
+
+def tallied(contents: Iterable[bytes]) -> Iterator[tuple[list[list[StepTally]], list[Longs | None]]]:
+    """What the tasks handed over, in the order of the rows: for each step the tallies and what was noted."""
+    parts = (pickle.loads(content) for content in contents)  # noqa: S301 - our own tasks wrote it
+    for _, found, noted in sorted(parts, key=lambda part: part[0]):
+        yield found, noted
+
+
+# ------------------------------------------------------------------------------------------------ what tasks get
+
+
+def slim(fitted: FittedStep) -> FittedStep:
+    """A step without what only the driver needs: ontologies, moves, parameters."""
+    row_part = fitted.row_part
+    return replace(
+        fitted,
+        flow_parts=tuple(_slim_part(part) for part in fitted.flow_parts),
+        row_part=None
+        if row_part is None
+        else replace(row_part, columns=tuple(map(slim_column, row_part.columns)), masker=row_part.masker.slim()),
+        moves={},
+        untouched={},
+        facts={},
+    )
+
+
+def _slim_part(part: FlowPart) -> FlowPart:
+    return replace(part, columns=tuple(map(slim_column, part.columns)))
+
+
+def slim_column(column: OutColumn) -> OutColumn:
+    """A column without its ontology."""
+    if isinstance(column, NumberColumn):
+        return column
+    nothing = TextAttribute(np.empty(0, dtype=np.int64))
+    bare = PreparedColumn(column.name, ColumnDescription(), Column((), np.empty(0, np.int32)), nothing, 0, 0)
+    return replace(column, prepared=bare, attribute=nothing)

@@ -1,0 +1,201 @@
+"""A table on a cluster: its rows with their numbers, work that is done on all of them, and where it is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from anonto.engine.spark.apply import PLACE
+from anonto.engine.spark.rows import file_hashes, quoted, row_groups_of, with_own_names, with_row_numbers
+from anonto.engine.spark.session import jobs
+from anonto.engine.spark.storage import Storage, write_parquet
+from anonto.errors import InternalError, TableChangedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from anonto.engine.spark.rows import RowGroups
+
+ROWS_OF_A_TASK = 1 << 20
+"""About so many rows are cut off for a task, and so many shuffled ones are written to a file."""
+LARGEST_SPLIT, SMALLEST_SPLIT = 128 << 20, 1 << 16
+_SPLITS = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
+_MOST_PARTITIONS = "spark.sql.files.maxPartitionNum"
+"""If there are more, Spark packs several parts of files into one, the largest first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparkTable:
+    """A DataFrame that is Parquet files, with columns and rows left out or changed one by one."""
+
+    frame: Any
+    row_groups: RowGroups
+    split_bytes: int
+    """How much of a file a task gets."""
+    stamp: tuple[tuple[int, int], ...]
+    """How long the files are, and when they were written."""
+    n_stored: int
+    """How many rows the files have; some may be left out."""
+
+    @classmethod
+    def of(cls, frame: Any) -> SparkTable:
+        """Look at the ends of the files, where Parquet says how many rows it has."""
+        session = frame.sparkSession
+        storage = Storage(session)
+        with jobs(session, "Looking at the files of a table"):
+            uris = sorted({storage.spelt(uri) for uri in frame.inputFiles()}, key=by_name)
+            groups = [storage.row_groups(uri) for uri in uris]
+            stamp = storage.stamp(uris)
+            row_groups = row_groups_of(uris, file_hashes(session, uris), groups)
+        n_rows = sum(map(sum, groups))
+        n_bytes = sum(length for length, _ in stamp)
+        per_task = n_bytes // max(1, -(-n_rows // ROWS_OF_A_TASK))
+        return cls(frame, row_groups, max(SMALLEST_SPLIT, min(LARGEST_SPLIT, per_task)), stamp, n_rows)
+
+    @property
+    def session(self) -> Any:
+        """Of Spark."""
+        return self.frame.sparkSession
+
+    def types(self, names: Sequence[str]) -> dict[str, pl.DataType]:
+        """The types of columns as polars has them."""
+        import polars as pl
+        import pyarrow as pa
+        from pyspark.sql.pandas.types import to_arrow_type
+        from pyspark.sql.types import TimestampType
+
+        def of_arrow(kind: Any) -> Any:
+            return pa.timestamp("us", tz="UTC") if isinstance(kind, TimestampType) else to_arrow_type(kind)
+
+        schema = self.frame.schema
+        return {name: pl.Series(pa.array([], of_arrow(schema[name].dataType))).dtype for name in names}
+
+    def mapped(self, task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str], schema: Any) -> Any:
+        """A DataFrame of what a task makes of the rows."""
+        return with_row_numbers(self.frame, columns).mapInArrow(_named(task, columns), schema)
+
+    def gathered(
+        self, task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str], what: str
+    ) -> list[bytes]:
+        """What a task makes of the rows, brought to the driver: one binary each."""
+        with jobs(self.session, what), self.own_splits():
+            return [row["content"] for row in brought_here(self.mapped(task, columns, "content binary"))]
+
+    @contextmanager
+    def own_splits(self) -> Iterator[None]:
+        """Let Spark cut the files in one way, whatever machines there are, and each task have a part of one file."""
+        settings = self.session.conf
+        own = {**dict.fromkeys(_SPLITS, str(self.split_bytes)), _MOST_PARTITIONS: str((1 << 31) - 1)}
+        before = {name: settings.get(name, None) for name in own}
+        for name, value in own.items():
+            settings.set(name, value)
+        try:
+            yield
+        finally:
+            for name, was in before.items():
+                if was is None:
+                    settings.unset(name)
+                else:
+                    settings.set(name, was)
+
+    def require_unchanged(self) -> None:
+        """Refuse files that were written to in the meantime."""
+        if Storage(self.session).stamp(self.row_groups.paths) != self.stamp:
+            raise TableChangedError
+
+
+def brought_here(frame: Any) -> list[dict[str, Any]]:
+    """All rows of a DataFrame, or an error.
+
+    Where Java runs out of memory on the way, `collect` gives the rows that came through as if there were no more.
+    """
+    batches = frame.toArrow().to_batches() if hasattr(frame, "toArrow") else frame._collect_as_arrow()  # noqa: SLF001
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def by_name(uri: str) -> tuple[str, str]:
+    """What files are ordered by: their folders and names as people write them, not as URIs spell them."""
+    folder, _, name = unquote(uri).rpartition("/")
+    return folder, name
+
+
+def _named(
+    task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str]
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    names = tuple(columns)
+    return as_function(lambda batches: task(with_own_names(batches, names)))
+
+
+def as_function(task: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A function for Spark, which shows its name and nothing of what it knows."""
+
+    def anonto(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from task(batches)
+
+    return anonto
+
+
+def n_parts_of(n_records: int) -> int:
+    """How many parts so many rows are brought together in."""
+    return max(1, -(-n_records // ROWS_OF_A_TASK))
+
+
+def in_parts(frame: Any, place: str, n_records: int) -> Any:
+    """Rows brought together in parts that follow each other, by a column that has the place of each."""
+    from pyspark.sql import functions
+
+    n_parts = n_parts_of(n_records)
+    if hasattr(frame, "repartitionById"):
+        part = functions.expr(f"cast({quoted(place)} * {n_parts} div {max(n_records, 1)} as int)")
+        return frame.repartitionById(n_parts, part)
+    return frame.repartitionByRange(n_parts, quoted(place))
+
+
+def at_places(frame: Any, n_records: int) -> Any:
+    """Rows at the places that come with them: one repartition, and each part is sorted."""
+    return in_parts(frame, PLACE, n_records).sortWithinPartitions(quoted(PLACE)).drop(PLACE)
+
+
+def write_shuffled(frame: Any, folder: str, n_records: int) -> None:
+    """Write rows at the places that come with them."""
+    write_parquet(at_places(frame, n_records), folder)
+
+
+def put_parts_in_order(
+    session: Any, folder: str, partitions: Mapping[int, tuple[int, int]] | None, n_records: int
+) -> None:
+    """Name the part files of a folder by the order of their rows, and see that none is missing.
+
+    Args:
+        session: Of Spark.
+        folder: With the part files as Spark named them: by their partition.
+        partitions: For each partition what tells its place among the others, and how many rows it has; None where they
+            are in order already.
+        n_records: How many rows there must be.
+    """
+    storage = Storage(session)
+    parts = storage.parts(folder)
+    rows = {uri: sum(storage.row_groups(uri)) for uri in parts}
+    filled = [uri for uri in parts if rows[uri]] or parts[:1]
+    for uri in set(parts) - set(filled):
+        storage.delete_file(uri)
+    expected = {partition: n for partition, (_, n) in (partitions or {}).items() if n}
+    found: Counter[int] = Counter()
+    for uri in filled:
+        found[_partition(uri)] += rows[uri]
+    if sum(rows.values()) != n_records or (partitions is not None and +found != +Counter(expected)):
+        raise InternalError("Some rows of the masked table were not written, or not where they belong.")
+    if partitions:
+        filled.sort(key=lambda uri: (partitions.get(_partition(uri), (0, 0))[0], uri))
+    for place, uri in enumerate(filled):
+        storage.rename(uri, f"part-{place:05d}.zstd.parquet")
+
+
+def _partition(uri: str) -> int:
+    """The number that Spark put into the name of a part file."""
+    return int(uri.rpartition("/")[2].split("-")[1])

@@ -1,0 +1,5 @@
+"""The algorithms of the methods, step by step: what a reader opens first, and what the compiled loops must equal.
+
+Each file follows its paper with the paper's own steps, in Python and numpy alone. None is meant for large tables: most
+look at all pairs of rows. `docs/explanation/plain-algorithms.md` has the list.
+"""

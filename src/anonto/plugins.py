@@ -1,0 +1,36 @@
+"""What other packages add, found by entry points; one that cannot be used is left out with a warning."""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from anonto.errors import PluginWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+def load_plugins(
+    group: str, kind: str, fault_of: Callable[[str, Any, Mapping[str, Any]], str | None]
+) -> dict[str, Any]:
+    """What the entry points of a group lead to, by name.
+
+    Args:
+        group: Of the entry points.
+        kind: What they are, for warnings.
+        fault_of: Why something cannot be used under a name, given those found so far; None if it can.
+    """
+    found: dict[str, Any] = {}
+    for point in sorted(entry_points(group=group), key=lambda one: one.name):
+        try:
+            loaded = point.load()
+            fault = fault_of(point.name, loaded, found)
+        except Exception as error:
+            fault = f"{type(error).__name__}: {error}"
+        if fault:
+            warnings.warn(PluginWarning(kind, point.name, point.value, fault), stacklevel=2)
+        else:
+            found[point.name] = loaded
+    return found

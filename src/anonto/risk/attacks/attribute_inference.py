@@ -1,0 +1,48 @@
+"""A confidential value read off the nearest records: see `anonto.risk.attribute_inference`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from anonto.risk.attacks.attack import Attack
+from anonto.risk.telling import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from anonto.risk.rate import Risk
+    from anonto.risk.situation import Situation
+
+
+class AttributeInference(Attack):
+    """Reads a confidential value off the nearest released records."""
+
+    name = "attribute-inference"
+    title = "Guessing a secret"
+    summary = "Guesses a confidential value from the most similar records."
+    knows = "The original values of one person in these columns."
+    does = "Reads a confidential value off the nearest released records."
+    not_tried = "no column is described as confidential"
+    persons = 1_000
+
+    def run(self, situation: Situation, rng: np.random.Generator) -> list[Risk]:
+        """Infer every confidential column."""
+        from anonto.risk.attribute_inference import attribute_inference
+
+        del rng
+        chosen = situation.chosen(self.persons)
+        return [attribute_inference(situation.known, secret, chosen) for secret in situation.secrets]
+
+    def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+        """In a sentence."""
+        ways = []
+        if "success" in details:
+            ways.append(f"for {percent(details['success'])} of the persons")
+        if row["control"] is not None:
+            ways.append(f"for {percent(row['control'])} of persons who are not in the release")
+        told = f"It is read right {', and '.join(ways)}." if ways else ""
+        if row["rate"] is not None and row["low"] > 0:
+            return f"{told} A person’s own record adds {percent(row['rate'])} of what was left to learn.".strip()
+        return f"{told} What a person’s own record adds cannot be told from nothing.".strip()

@@ -1,0 +1,1 @@
+"""The attacks, step by step: what a reader opens first, and what the compiled loops must equal."""

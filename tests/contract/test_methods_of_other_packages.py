@@ -1,0 +1,192 @@
+"""A method of another package is used like our own: the example is installed, and nothing else is touched."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+import polars as pl
+import pytest
+
+import anonto
+from anonto.cli.main import run
+from anonto.errors import PluginWarning
+from anonto.methods import registry
+from anonto.methods.registry import METHODS, OWN, method_of
+from anonto.plan import plan_schema
+from anonto.web.pages.parameters import first_parameters
+from anonto.web.tasks import TASKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PACKAGE = Path(__file__).parents[2] / "examples" / "plugin"
+NAME = "neighbour-draw"
+PLAN: dict[str, Any] = {
+    "columns": {
+        "age": {"kind": "numeric"},
+        "stay": {"kind": "numeric"},
+        "pay": {"kind": "numeric", "role": "confidential"},
+    },
+    "steps": [{"method": NAME, "columns": ["age", "stay"], "k": 5}],
+}
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that pip installed the example into."""
+    folder = tmp_path_factory.mktemp("site")
+    tools = ["--no-build-isolation"] if find_spec("hatchling") else []
+    command = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", *tools]
+    subprocess.run([*command, "--target", str(folder), str(PACKAGE)], check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def plugin(installed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    yield from found_in(installed, monkeypatch)
+
+
+def found_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(str(folder))
+    registry._plugins.cache_clear()
+    yield
+    registry._plugins.cache_clear()
+
+
+def people(n: int = 60) -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    return pl.DataFrame({"age": rng.integers(1, 99, n), "stay": rng.integers(1, 40, n), "pay": rng.integers(9, 99, n)})
+
+
+def written(folder: Path) -> tuple[str, str]:
+    people().write_csv(folder / "people.csv")
+    lines = [
+        f'[columns.{name}]\nkind = "numeric"\nrole = "{role}"'
+        for name, role in (("age", "quasi-identifier"), ("stay", "quasi-identifier"), ("pay", "confidential"))
+    ]
+    step = f'[[steps]]\nmethod = "{NAME}"\ncolumns = ["age", "stay"]\nk = 5'
+    (folder / "plan.toml").write_text("\n".join([*lines, step]), encoding="utf-8")
+    return str(folder / "people.csv"), str(folder / "plan.toml")
+
+
+def test_the_example_is_one_short_module() -> None:
+    modules = list(PACKAGE.glob("*.py"))
+    assert len(modules) == 1
+    assert len(modules[0].read_text(encoding="utf-8").splitlines()) <= 80
+
+
+def test_without_the_package_there_is_no_such_method() -> None:
+    assert NAME not in METHODS
+    assert list(METHODS) == list(OWN)
+
+
+@pytest.mark.usefixtures("plugin")
+def test_it_is_registered_behind_our_own() -> None:
+    assert list(anonto.methods()) == [*OWN, NAME]
+    assert METHODS[NAME].words.proves == "nothing"
+
+
+@pytest.mark.usefixtures("plugin")
+def test_it_masks_and_is_assessed_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, plan = written(tmp_path)
+    out = str(tmp_path / "out.csv")
+    assert run(["mask", table, "--plan", plan, "--output", out, "--report", str(tmp_path / "r.html")]) == 0
+    masked = pl.read_csv(out)
+    assert set(masked["age"]) <= set(people()["age"])
+    assert sorted(masked["age"]) != sorted(people()["age"])
+    assert "Draw" not in capsys.readouterr().err
+    assert "picked by chance among its nearest" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert run(["assess", table, out, "--plan", plan, "--private", f"{out}.private.json", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["attack"] for one in found["risk"]} >= {"distance-linkage"}
+
+
+@pytest.mark.usefixtures("plugin")
+def test_the_same_seed_gives_the_same_release_also_within_little_memory(tmp_path: Path) -> None:
+    table, plan = written(tmp_path)
+    whole = anonto.mask(people(), PLAN, seed=1 << 100).table
+    for name in ("one.csv", "other.csv"):
+        anonto.mask_file(table, plan, tmp_path / name, seed=1 << 100, memory="500MB", keep_order=True)
+    assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "other.csv").read_bytes()
+    assert pl.read_csv(tmp_path / "one.csv").equals(pl.DataFrame(whole))
+
+
+@pytest.mark.usefixtures("plugin")
+def test_it_is_listed_with_its_parameters(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["methods", "--json"]) == 0
+    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)["methods"]}
+    assert [one["name"] for one in listed[NAME]["parameters"]] == ["k"]
+    assert run(["methods", NAME]) == 0
+    assert "either side" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("plugin")
+def test_the_app_offers_it_with_parameters_that_it_takes() -> None:
+    card = TASKS["methods"]({}, lambda _: None)["methods"][NAME]
+    assert card["title"] == "Draw a neighbour’s number"
+    assert method_of(NAME, first_parameters(card, {})).name == NAME
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_sweep_tries_it() -> None:
+    found = anonto.sweep(people(), PLAN, grid={NAME: {"k": [3, 9]}, "random-swap": {}})
+    assert sum(NAME in point.label for point in found.points) == 3  # the plan's own, and two of the grid
+    from anonto.sweeping.grid import default_grid
+
+    assert default_grid(60)[NAME] == {"k": [5, 10, 20, 30]}
+
+
+@pytest.mark.usefixtures("plugin")
+def test_the_schema_of_plans_has_it() -> None:
+    jsonschema.validate(PLAN, plan_schema())
+    wrong = {**PLAN, "steps": [{"method": NAME, "columns": ["age"], "k": 0}]}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, plan_schema())
+    with pytest.raises(anonto.InputError, match="k must be a whole number, 1 or more"):
+        method_of(NAME, {"k": 0})
+
+
+# ------------------------------------------------------------------------------------------------ packages with faults
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "fault"),
+    [
+        ("broken", "import nothing_of_this_name", "ModuleNotFoundError"),
+        ("group-swap", "class Method: ...", "there is a method of this name already"),
+        ("no-method", "class Method: ...", "not a dataclass"),
+    ],
+)
+def test_a_package_with_a_fault_is_left_out_with_one_warning(
+    name: str, module: str, fault: str, tmp_path: Path, installed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = tmp_path / "faulty-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n", encoding="utf-8")
+    (facts / "entry_points.txt").write_text(f"[anonto.methods]\n{name} = faulty_package:Method\n", encoding="utf-8")
+    (tmp_path / "faulty_package.py").write_text(module, encoding="utf-8")
+    monkeypatch.syspath_prepend(str(installed))
+    monkeypatch.delitem(sys.modules, "faulty_package", raising=False)
+    for _ in found_in(tmp_path, monkeypatch):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            assert set(METHODS) == {*OWN, NAME}
+            assert len(METHODS) == len(OWN) + 1
+        assert [one.category for one in said] == [PluginWarning]
+        assert name in str(said[0].message)
+        assert fault in str(said[0].message)
+
+
+def test_the_entry_point_has_the_name_of_the_method(installed: Path) -> None:
+    given = tomllib.loads((PACKAGE / "pyproject.toml").read_text(encoding="utf-8"))
+    assert list(given["project"]["entry-points"]["anonto.methods"]) == [NAME]
+    assert (installed / "anonto_neighbour_draw.py").exists()
