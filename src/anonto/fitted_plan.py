@@ -430,6 +430,11 @@ class _LaterNumbers(NumberColumn):
         changed = (before >= 0) & ~same
         return np.where(changed, np.int32(NEW_NUMBER), self.stays(raw)), np.where(changed, released, 0.0)
 
+    def with_new_numbers(self, places: Codes, numbers: Floats | None) -> tuple[Codes, NewCells | None]:
+        """Places for new numbers too, and these as cells, also none: the type must not depend on one batch."""
+        all_places, further = NumberColumn.with_new_numbers(self, places, numbers)
+        return all_places, self.spelt_as_new(np.empty(0)) if further is None else further
+
     def spelt_as_new(self, distinct: Floats) -> NewCells | None:
         """Numbers, or in a column of text their spelling, that of the reference where it has them."""
         import polars as pl

@@ -7,6 +7,7 @@ neither: it goes to a private record of its own.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,6 @@ from anonto.rng import Seed, row_order
 from anonto.table.beside import files_beside, written_beside
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
@@ -156,7 +156,10 @@ class Release:
             The evidence of what was written. It differs from ``evidence`` where the order is kept.
         """
         rows, outcome = self.masked_rows, self.outcome.in_order() if keep_order else self.outcome
-        record = rows.record_beside(path) if private is True else Path(private) if private else None
+        if private is False:
+            record = None
+        else:
+            record = Path(private) if isinstance(private, str | os.PathLike) else rows.record_beside(path)
         page = None if report is None else Path(report)
         rows.require_apart(path, [one for one in (record, page) if one is not None], self.plan.ontology_files)
         order = None if keep_order else row_order(self.seed, "order of rows", self.evidence["n_records"])

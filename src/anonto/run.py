@@ -114,7 +114,8 @@ def mask_file(
     """
     chosen, target = plan_of(plan), Path(output)
     limit = None if memory is None else memory_of(memory)
-    record = PrivateRecord.beside(target) if private is True else Path(private) if private else None
+    named = Path(private) if isinstance(private, str | os.PathLike) else PrivateRecord.beside(target)
+    record = None if private is False else named
     page = None if report is None else Path(report)
     files = parquet_files(table)
     read = [*(files or [Path(table)]), *([Path(plan)] if isinstance(plan, str | os.PathLike) else [])]

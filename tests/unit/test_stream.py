@@ -274,3 +274,15 @@ def test_a_batch_has_no_category_but_those_of_its_masked_cells() -> None:
     batch["illness"] = batch["illness"].cat.add_categories(["an illness that is gone"])
     masked = stream.mask(batch, first_row=0)["illness"]
     assert masked.cat.categories.tolist() == sorted(set(masked.dropna()))
+
+
+def test_the_type_of_numbers_in_categories_does_not_depend_on_what_a_batch_changes() -> None:
+    reference = pd.DataFrame({"age": [1.0, 2.0, 5.0]})
+    batch = pd.DataFrame({"age": pd.Categorical([1.0, 2.0])})
+    columns = {"age": {"kind": "numeric"}}
+    kinds = set()
+    for level in (0.0, 0.5):
+        step = {"method": "semantic-noise", "columns": ["age"], "noise_level": level}
+        masked = anonto.stream(reference, {"columns": columns, "steps": [step]}, seed=SEED).mask(batch)
+        kinds.add(str(masked["age"].cat.categories.dtype))
+    assert len(kinds) == 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.table.arrow_columns import picked
 from anonto.table.door import longer_arrow, longer_polars
 from anonto.table.missing_codes import missing_codes
 from anonto.table.series import as_series, as_text_series
@@ -91,5 +92,5 @@ def _in_arrow(column: Any, flags: Flags, cell: NewCells | None) -> Any:
 
     places = np.arange(len(flags))
     if cell is None:
-        return column.take(pa.array(places, mask=flags))
-    return longer_arrow(column, cell).take(pa.array(np.where(flags, len(flags), places)))
+        return picked(column, pa.array(places, mask=flags))
+    return picked(longer_arrow(column, cell), pa.array(np.where(flags, len(flags), places)))

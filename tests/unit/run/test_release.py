@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import anonto
-from anonto import release as release_module
+from anonto.engine.memory import sink
 from anonto.errors import (
     ExistingFileError,
     GuessableSeedWarning,
@@ -95,7 +95,7 @@ def test_a_file_read_and_written_in_stretches_is_masked_like_the_table_in_memory
     missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet_files, "ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(release_module, "ROWS_AT_ONCE", 11)
+    monkeypatch.setattr(sink, "WRITTEN_AT_ONCE", 11)
     cells = pl.DataFrame({"a": list(range(100)), "code": ["x", "y", None, "z", "y"] * 20, "b": ["p", "q"] * 50})
     cells.write_parquet(tmp_path / "in.parquet")
     plan = {
@@ -308,3 +308,13 @@ def test_missing_codes_of_a_labelled_file_stay_in_their_rows(tmp_path: Path) -> 
 
 
 pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.ReleasedAsIsWarning")
+
+
+@pytest.mark.parametrize("private", [True, None])
+def test_the_seed_is_kept_unless_it_is_told_not_to_be(private: bool | None, tmp_path: Path) -> None:
+    plan = {"columns": {"a": {}}, "steps": [{"method": "random-swap", "columns": ["a"]}]}
+    table = pl.DataFrame({"a": ["x", "y", "z"] * 4})
+    anonto.mask(table, plan, seed=1 << 100).save(tmp_path / "out.csv", private=private)  # type: ignore[arg-type]
+    assert (tmp_path / "out.csv.private.json").exists()
+    anonto.mask(table, plan, seed=1 << 100).save(tmp_path / "other.csv", private=False)
+    assert not (tmp_path / "other.csv.private.json").exists()

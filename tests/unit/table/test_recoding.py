@@ -94,6 +94,7 @@ def test_columns_of_pandas_keep_their_type(cells: Any, na: tuple[str, ...], want
         (pa.array([1.0, NAN, None]), (), [1.0, None, None]),
         (pa.array([1, -9, None, -8], pa.int16()), ("-9", "-8"), [1, -9, -9, -9]),
         (pa.array(["1", "-9", None]).dictionary_encode(), ("?", "-9"), ["1", "?", "?"]),
+        (pa.array(["1", "-9", None], pa.string_view()), ("?", "-9"), ["1", "?", "?"]),
     ],
 )
 def test_columns_of_pyarrow_keep_their_type(cells: Any, na: tuple[str, ...], wanted: list[Any]) -> None:
