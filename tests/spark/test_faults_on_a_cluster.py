@@ -18,8 +18,8 @@ import pytest
 
 import anonto
 from anonto.engine.room import Room
-from anonto.engine.spark import spark_table
 from anonto.engine.spark import storage as spark_files
+from anonto.engine.spark import table as spark_table
 from anonto.engine.spark.storage import Storage, own_prefix, read_parquet
 from anonto.errors import (
     ExistingFileError,

@@ -18,7 +18,7 @@ import pytest
 import anonto
 from anonto.engine.room import Room
 from anonto.engine.spark import count as spark_counts
-from anonto.engine.spark import spark_table
+from anonto.engine.spark import table as spark_table
 from anonto.engine.spark.sink import MaskedFrame
 from anonto.errors import (
     AllMissingError,

@@ -22,7 +22,7 @@ from polars.testing import assert_frame_equal
 import anonto
 from anonto import run
 from anonto.engine.files import bins as bins_on_disk
-from anonto.engine.files import ordering
+from anonto.engine.files import sink as ordering
 from anonto.engine.room import Room
 from anonto.errors import FittedInBlocksWarning, ForeignRecordError, MoreMemoryError, OneBinWarning, SmallStrataError
 from anonto.methods.memory import BYTES_PER_RECORD

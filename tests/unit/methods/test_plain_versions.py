@@ -45,7 +45,7 @@ from anonto.risk.space import Space as RiskSpace
 from anonto.rng import Key, Seed
 from anonto.table.attributes import NominalAttribute, NumericAttribute, TextAttribute
 from anonto.table.columns import encode
-from anonto.table.comparison import ComparedColumn
+from anonto.table.comparison import Amounts, ComparedColumn
 from anonto.table.description import ColumnDescription
 from anonto.table.prepare import opener, prepare
 from anonto.table.records import Records, distinct_records
@@ -505,7 +505,8 @@ def test_distance_linkage_finds_the_same_persons(kinds: list[str], n: int, seed:
         original, released = rng.integers(-1, 6, (2, n)).astype(np.int32)
         released = np.where(rng.random(n) < 0.5, original, released)
         attribute = attribute_of(kind, rng, np.bincount(original[original >= 0], minlength=6))
-        compared.append(ComparedColumn(f"c{place}", ColumnDescription(), attribute, original, released))
+        amounts = Amounts.of_rows(n, n)
+        compared.append(ComparedColumn(f"c{place}", ColumnDescription(), attribute, original, released, amounts))
     rows = np.flatnonzero(rng.random(n) < 0.5) if some else None
     space = RiskSpace.of(compared)
     fast = distance_linkage.link(compared, space, Released.of(compared, space), rows)

@@ -60,9 +60,9 @@ def test_where_the_table_was_is_told_nowhere(tmp_path: Path) -> None:
     secret.mkdir()
     release = anonto.mask(written(secret), PLAN, seed=SEED)
     release.save(tmp_path / "o.csv", report=tmp_path / "o.html")
-    assert release.origin is not None
-    assert release.origin.files == ((secret / "t.csv").resolve(),)
-    told = [repr(release), repr(release.origin), json.dumps(release.evidence)]
+    assert release.masked_rows.origin is not None
+    assert release.masked_rows.origin.files == ((secret / "t.csv").resolve(),)
+    told = [repr(release), repr(release.masked_rows.origin), json.dumps(release.evidence)]
     told += [(tmp_path / name).read_text() for name in ("o.csv", "o.csv.private.json", "o.html")]
     assert not any("of somebody" in one for one in told)
 
