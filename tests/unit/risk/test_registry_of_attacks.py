@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.errors import ParameterError
+from anonto.errors import PluginWarning
 from anonto.risk.attacks.registry import OWN, attacks, is_linkage
 from anonto.web.words import attack_words
 
@@ -122,7 +122,18 @@ def test_an_attack_of_another_package_is_tried_and_told_like_our_own(
     assert attack_words(row) == ("A lucky guess", "Takes any row.")
 
 
-def test_an_attack_that_takes_the_name_of_another_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attack_that_takes_the_name_of_another_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = attacks()["real-k"]
     install(tmp_path, monkeypatch, "real-k")
-    with pytest.raises(ParameterError, match=r"lucky_guess:LuckyGuess.*no other attack has"):
-        anonto.attacks()
+    with pytest.warns(
+        PluginWarning, match=r"attack 'lucky' .*lucky_guess:LuckyGuess.* is left out: there is an attack"
+    ):
+        assert anonto.attacks()["real-k"] is own
+
+
+def test_an_attack_that_cannot_be_loaded_breaks_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = list(attacks())
+    install(tmp_path, monkeypatch, "lucky-guess")
+    (tmp_path / "lucky_guess.py").write_text("raise RuntimeError('broken')")
+    with pytest.warns(PluginWarning, match="is left out: RuntimeError: broken"):
+        assert list(anonto.attacks()) == before
