@@ -332,7 +332,7 @@ def test_rows_and_columns_that_are_left_out_do_not_count(frame: Any) -> None:
     del plan["columns"]["name"]
     here = anonto.mask(people().filter(pl.col("age") > 30).drop("name"), plan, seed=SEED)
     there = anonto.mask(chosen, plan, seed=SEED)
-    assert there.source.written_down is None
+    assert there.masked_rows.source.written_down is None
     assert alike(there.evidence, here.evidence)
     assert pl.DataFrame(pl.from_arrow(there.table.toArrow())).sort("row").equals(here.table)
 
@@ -352,7 +352,7 @@ def test_a_dataframe_without_files_is_written_down_first(spark: Any, tmp_path: P
     as_it_comes = anonto.mask(made, plan_for("rank-swap"), seed=SEED)
     masked = pl.DataFrame(pl.from_arrow(as_it_comes.table.toArrow())).sort("row")
     assert masked.equals(anonto.mask(people(50), plan_for("rank-swap"), seed=SEED).table)
-    kept = as_it_comes.source.written_down
+    kept = as_it_comes.masked_rows.source.written_down
     assert kept is not None
     assert Path(kept.removeprefix("file:")).exists()
     del as_it_comes
