@@ -9,11 +9,12 @@ import numpy as np
 
 from anonto.errors import AllMissingError, LengthError
 from anonto.table.series import as_series, as_text_series
+from anonto.table.table import TextBatches
 from anonto.table.text_views import texts_known
 from anonto.threads import in_threads, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -130,15 +131,6 @@ def first_positions(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64
         if (first < codes.size).all():
             break
     return first
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class TextBatches:
-    """A column of text that is read a stretch of rows at a time, and never held as a whole."""
-
-    n_rows: int
-    read: Callable[[], Iterator[pl.Series]]
-    """Starts to read from the first row."""
 
 
 def encode(values: Any) -> Column:

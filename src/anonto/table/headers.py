@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.errors import ParameterError, RecordAsHeaderError
-from anonto.table.kinds import MISSING_SIGNS, says_unknown
+from anonto.table.cell_texts import MISSING_SIGNS, is_date, says_unknown
 from anonto.table.notation import numbers_of
-from anonto.table.shapes import is_date
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

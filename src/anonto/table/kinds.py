@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.ontology.matching import words
+from anonto.table.cell_texts import MISSING_SIGNS, says_unknown
 from anonto.table.facts import word_set
 from anonto.table.notation import numbers_of
 from anonto.table.vocabulary import CONFIDENTIAL
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
 
     from anonto.table.facts import Facts
 
-MISSING_SIGNS = frozenset(("", "?", "??", "na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "null", "-", "--", "."))
-UNKNOWN_WORDS = frozenset(
-    ("unknown", "unk", "not known", "not stated", "not available", "not recorded", "not applicable", "missing")
-)
-UNKNOWN_STARTS = frozenset("uUnNmM")
 LONGEST_SIGN = 8
 CODE_WORDS = word_set(
     """id code cd type class category cat group status flag level key drg zip zipcode postcode postal icd dx diag px
@@ -93,11 +89,6 @@ def missing_texts(facts: Facts) -> tuple[str, ...]:
 
 def _is_a_sign(value: str) -> bool:
     return (len(value) <= LONGEST_SIGN or value.isspace()) and value.strip().casefold() in MISSING_SIGNS
-
-
-def says_unknown(value: str) -> bool:
-    """Whether a text says in words that nothing is known."""
-    return value.strip()[:1] in UNKNOWN_STARTS and words(value.replace("_", " ")) in UNKNOWN_WORDS
 
 
 # ------------------------------------------------------------------------------------------------ kind

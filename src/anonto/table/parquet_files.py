@@ -16,10 +16,9 @@ from anonto.errors import (
     WideDecimalsError,
 )
 from anonto.ontology.source import file_sha256, sign
-from anonto.table.columns import TextBatches
 from anonto.table.limits import MOST_DIGITS, wide_decimals
 from anonto.table.parquet_trial import UNDECODABLE, require_decodable
-from anonto.table.table import Origin, Table
+from anonto.table.table import Origin, Table, TextBatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

@@ -14,7 +14,7 @@ import numpy as np
 from anonto.errors import counted
 from anonto.ontology.matching import matcher_of
 from anonto.ontology.spelling import usual_spelling
-from anonto.table.kinds import says_unknown
+from anonto.table.cell_texts import says_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

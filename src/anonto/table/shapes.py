@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.table.cell_texts import DATE
 from anonto.table.notation import numbers_of
 
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ FEW_NAMES = 4
 WORDS_OF_A_SENTENCE = 6
 LOOKED_AT = 400
 
-_DATES = re.compile(
-    r"\d{4}-\d{1,2}(-\d{1,2}([T ].*)?)?"
-    r"|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})( .*)?"
-    r"|\d{4}[./]\d{1,2}[./]\d{1,2}( .*)?"
-    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])"
-    r"|\d{1,2}[ -]?[A-Za-z]{3,9}[ -]?(\d{4}|\d{2})(:.*)?"
-    r"|\d{1,2}:\d\d(:\d\d(\.\d+)?)?"
-)
 _NAMING = {
     "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+"),
     "web addresses": re.compile(r"(https?://|www\.)\S+"),
@@ -45,14 +38,9 @@ _NUMBERING = re.compile(
 )
 
 
-def is_date(text: str) -> bool:
-    """Whether a text is a date or a time of day."""
-    return _DATES.fullmatch(text.strip()) is not None
-
-
 def are_dates(facts: Facts) -> bool:
     """Whether the values are dates or times of day."""
-    return _all_match(facts, _DATES)
+    return _all_match(facts, DATE)
 
 
 def what_they_name(facts: Facts) -> str:

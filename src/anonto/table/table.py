@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from anonto.errors import MissingColumnError, SharedNamesError, UnnamedColumnsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import polars as pl
 
-    from anonto.table.columns import TextBatches
 
 TableFormat: TypeAlias = Literal["csv", "parquet", "excel", "spss", "stata", "sas", "memory"]
 Cell: TypeAlias = float | int | str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TextBatches:
+    """A column of text that is read a stretch of rows at a time, and never held as a whole."""
+
+    n_rows: int
+    read: Callable[[], Iterator[pl.Series]]
+    """Starts to read from the first row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.table.columns import TextBatches
     from anonto.table.door import Door
+    from anonto.table.table import TextBatches
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]

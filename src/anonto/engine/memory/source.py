@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from anonto.methods.method import ColumnMethod, Method, RecordMethod
     from anonto.methods.record_flows import RecordFlows
     from anonto.plan import Plan
-    from anonto.table.columns import TextBatches
     from anonto.table.prepare import Opener, PreparedColumn
     from anonto.table.records import Records
-    from anonto.table.table import Origin
+    from anonto.table.table import Origin, TextBatches
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]
