@@ -20,7 +20,7 @@ from anonto.masking.released import NumberColumn, OutColumn
 from anonto.methods.cells import drawn_key
 from anonto.rng import Key, keyed_permutations
 from anonto.table.attributes import ExtendedAttribute, NumericAttribute, first_codes
-from anonto.table.columns import MISSING
+from anonto.table.columns import MISSING, changes_nothing
 from anonto.table.door import longer_polars
 from anonto.table.missing_codes import Recoded, by_name, code_of, declared_codes, released_code
 from anonto.table.new_cells import new_cells, settled
@@ -281,7 +281,18 @@ class Fitter:
         palette = counted.cells if further is None else longer_polars(counted.cells, further)
         in_palette = np.concatenate([counted.raw_of(values), len(counted.cells) + np.arange(n_new, dtype=np.int32)])
         own, alike = counted.places_in(values), first_codes(attribute)
-        return self.with_one_code(OutColumn(prepared, attribute, own, palette, in_palette, alike, further=further))
+        column = OutColumn(
+            prepared,
+            attribute,
+            own,
+            palette,
+            in_palette,
+            alike,
+            further=further,
+            raw_are_codes=changes_nothing(own),
+            codes_are_places=changes_nothing(np.append(in_palette, MISSING)),
+        )
+        return self.with_one_code(column)
 
     def _number_column(self, prepared: PreparedColumn, attribute: NumericAttribute) -> NumberColumn:
         """A column of which any cell may become a new number."""
@@ -294,6 +305,8 @@ class Fitter:
             plain.in_palette,
             staying=plain.staying,
             recoded=plain.recoded,
+            raw_are_codes=plain.raw_are_codes,
+            codes_are_places=plain.codes_are_places,
             numeric=attribute,
         )
 

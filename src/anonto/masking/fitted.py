@@ -77,7 +77,7 @@ class FlowPart:
     def groups(self, raw: RawCodes) -> Codes:
         """The value, or the record, of each row."""
         if self.index is None:
-            return np.asarray(self.maps[0][raw[self.seen[0]]])
+            return self.columns[0].codes(raw[self.seen[0]])
         if self.seen in raw:
             return raw[self.seen]
         return self.index.numbers([own[raw[name]] for name, own in zip(self.seen, self.maps, strict=True)])
@@ -113,7 +113,7 @@ class RowPart:
         return [np.concatenate(of_column) for of_column in zip(*(drawn or [self._drawn(raw, rows)]), strict=True)]
 
     def _drawn(self, raw: Mapping[Any, Codes], rows: Longs) -> list[Codes | Floats]:
-        before = [column.own[raw[column.name]] for column in self.columns]
+        before = [column.codes(raw[column.name]) for column in self.columns]
         after = self.masker.apply(before, rows, self.key)
         return [
             settled(column.prepared, released)
@@ -175,16 +175,16 @@ class FittedStep:
                 out[column.name] = places, numbers
                 same &= self._tally_numbers(column, own, codes, places, tally)
                 if column.staying is not None:
-                    same &= (column.own[own] >= 0) | (places == own)
+                    same &= (column.codes(own) >= 0) | (places == own)
                 continue
             as_codes = codes.astype(np.int32, copy=False)
             out[column.name] = column.placed(own, as_codes), None
-            before_it = column.own[own]
+            before_it = column.codes(own)
             same &= column.meant(before_it) == column.meant(as_codes)
             if column.staying is not None:
                 same &= (as_codes >= 0) | (column.stays(own) == own)
             if self.row_part is not None:
-                tally.columns[column.name] = ColumnTally(moves=moves_between(before_it, as_codes))
+                tally.columns[column.name] = ColumnTally.of(moves_between(before_it, as_codes))
         tally.unchanged_records = int(np.count_nonzero(same))
         if self.counts_equal:
             tally.equal = CountedRecords.of(
@@ -197,7 +197,7 @@ class FittedStep:
         """Sum up how far numbers moved; which are the same."""
         import polars as pl
 
-        before = column.own[raw]
+        before = column.codes(raw)
         there = before >= 0
         own, new = column.numeric.numbers[before[there]], released[there]
         scale = column.numeric.scale

@@ -50,11 +50,19 @@ class OutColumn:
     """Missing cells that are released with another code, if there are any."""
     further: NewCells | None = None
     """The cells of the palette that no raw code has, behind those of the raw codes."""
+    raw_are_codes: bool = False
+    """Whether `own` changes nothing, so that no row needs to be looked up in it."""
+    codes_are_places: bool = False
+    """Whether `in_palette` changes nothing."""
 
     @property
     def name(self) -> str:
         """Of the column."""
         return self.prepared.name
+
+    def codes(self, raw: Codes) -> Codes:
+        """Raw codes as codes of the attribute; −1 for a cell that stays."""
+        return raw if self.raw_are_codes else np.asarray(self.own[raw])
 
     def meant(self, codes: Codes) -> Codes:
         """Codes of the attribute, with one for each released concept and the values that mean it."""
@@ -62,7 +70,8 @@ class OutColumn:
 
     def placed(self, raw: Codes, released: Codes) -> Codes:
         """Released codes as places in the palette; a cell that stays is that of its raw code."""
-        return np.where(released >= 0, self.in_palette[released], self.stays(raw))
+        places = released if self.codes_are_places else self.in_palette[released]
+        return np.where(released >= 0, places, self.stays(raw))
 
     def stays(self, raw: Codes) -> Codes:
         """Where in the palette cells are that stay."""
@@ -97,7 +106,7 @@ class NumberColumn(OutColumn):
 
     def split(self, raw: Codes, released: Floats) -> tuple[Codes, Floats]:
         """Places in the palette for numbers that the column has, and the numbers that it has not."""
-        before = self.own[raw]
+        before = self.codes(raw)
         there = np.flatnonzero(before >= 0)
         _, found = self.numeric.codes_of(released[there])
         same = self.numeric.numbers[before[there]] == released[there]
@@ -146,7 +155,8 @@ class NumberColumn(OutColumn):
 class ColumnTally:
     """What became of the cells of a column that is masked row by row."""
 
-    moves: Moves | None = None
+    moved: RecordCounter | None = None
+    """How many cells with a code became one with another."""
     n_same: int = 0
     squares: float = 0.0
     """The sum of the squared distances that numbers moved."""
@@ -154,25 +164,31 @@ class ColumnTally:
     further: Floats = field(default_factory=lambda: np.empty(0))
     """The least and the largest new number, or all of them where the type of the column is a list of its cells."""
 
+    @classmethod
+    def of(cls, moves: Moves) -> ColumnTally:
+        """Of cells of which each became one with another code, or with its own."""
+        moved = RecordCounter(2)
+        moved.add(CountedRecords(np.stack([moves.sources, moves.targets], axis=1), moves.amounts))
+        return cls(moved)
+
+    @property
+    def moves(self) -> Moves | None:
+        """What became what."""
+        if self.moved is None:
+            return None
+        counted = self.moved.counted()
+        return Moves(counted.codes[:, 0].copy(), counted.codes[:, 1].copy(), counted.counts)
+
     def add(self, other: ColumnTally) -> None:
         """Take what became of other cells."""
-        if self.moves is not None and other.moves is not None:
-            self.moves = _together([self.moves, other.moves])
-        elif other.moves is not None:
-            self.moves = other.moves
+        if self.moved is None:
+            self.moved = other.moved
+        elif other.moved is not None:
+            self.moved.add_all(other.moved)
         self.n_same += other.n_same
         self.squares += other.squares
         self.farthest = max(self.farthest, other.farthest)
         self.further = np.unique(np.concatenate([self.further, other.further]))
-
-
-def _together(parts: Sequence[Moves]) -> Moves:
-    """The moves of several stretches."""
-    stacked = [np.stack([one.sources, one.targets], axis=1) for one in parts]
-    counted = CountedRecords.together(
-        [CountedRecords(codes.astype(np.int32), one.amounts) for codes, one in zip(stacked, parts, strict=True)]
-    )
-    return Moves(counted.codes[:, 0].copy(), counted.codes[:, 1].copy(), counted.counts)
 
 
 @dataclass(slots=True, eq=False, repr=False)

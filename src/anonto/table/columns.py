@@ -121,6 +121,11 @@ def counts_of(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64]:
     return counts
 
 
+def changes_nothing(new_codes: NDArray[np.int32]) -> bool:
+    """Whether codes looked up in these, of which the last is for −1, are what they were."""
+    return bool(new_codes[-1] == MISSING and np.array_equal(new_codes[:-1], np.arange(new_codes.size - 1)))
+
+
 def first_positions(codes: NDArray[np.int32], n_values: int) -> NDArray[np.int64]:
     """For each value the first record that has it."""
     first = np.full(n_values, codes.size, dtype=np.int64)

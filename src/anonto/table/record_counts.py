@@ -66,10 +66,20 @@ class RecordCounter:
         if self._n_pending > max(PENDING_AT_LEAST, self._known.counts.size):
             self._settle()
 
+    def add_all(self, other: RecordCounter) -> None:
+        """Take what another counter has."""
+        for part in (other._known, *other._pending):
+            self.add(part)
+
     def _settle(self) -> None:
         if self._pending:
             self._known = CountedRecords.together([self._known, *self._pending])
             self._pending, self._n_pending = [], 0
+
+    @property
+    def n_held(self) -> int:
+        """How many records there are at most."""
+        return int(self._known.counts.size) + self._n_pending
 
     @property
     def n_known(self) -> int:

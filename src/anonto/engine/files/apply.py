@@ -55,7 +55,9 @@ def apply_to_batches(
 def _require_few_moves(tallies: Sequence[StepTally], room: Room) -> None:
     """Refuse columns in which what became what alone fills the memory."""
     for tally in tallies:
-        n_moves = {name: one.moves.amounts.size for name, one in tally.columns.items() if one.moves is not None}
-        needed = BYTES_PER_MOVE * sum(n_moves.values())
+        moved = {name: one.moved for name, one in tally.columns.items() if one.moved is not None}
+        if BYTES_PER_MOVE * sum(one.n_held for one in moved.values()) <= room.of_step:
+            continue
+        needed = BYTES_PER_MOVE * sum(one.counted().counts.size for one in moved.values())
         if needed > room.of_step:
-            raise room.too_small("Masking", list(n_moves), needed, "what becomes of their values")
+            raise room.too_small("Masking", list(moved), needed, "what becomes of their values")

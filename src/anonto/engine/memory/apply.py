@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
 
-FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 17, 1 << 20
+FEWEST_AT_ONCE, MOST_AT_ONCE = 1 << 17, 1 << 18
 """Rows that a thread masks at once."""
 
 
@@ -29,12 +29,13 @@ def apply_to_rows(
 
     Args:
         fitted: The fitted steps.
-        raw: The raw codes of the rows that stay.
+        raw: The raw codes of the rows that stay. Those of masked columns are overwritten: once a batch is masked nobody
+            asks for them, and another array of that size would be the largest thing in memory.
         rows: Their places in the table; None where all rows stay.
         first_row: The number of the table's first row.
     """
     n_records, tallies = fitted.n_records, fitted.tallies()
-    places = {name: np.empty(n_records, dtype=np.int32) for name in fitted.columns}
+    places = {name: np.require(raw[name], np.int32, "W") for name in fitted.columns}
     numbers = {name: np.empty(n_records) for name in fitted.numbers}
 
     def read(part: slice) -> tuple[RawCodes, Longs]:

@@ -12,6 +12,7 @@ from anonto.engine.memory.apply import apply_to_rows
 from anonto.engine.memory.count import encode_column
 from anonto.engine.memory.sink import MaskedInMemory
 from anonto.masking.fit import Counted, dropping
+from anonto.table.columns import changes_nothing
 from anonto.table.door import Door
 from anonto.table.reading import read_table
 from anonto.table.record_counts import CountedRecords
@@ -136,7 +137,11 @@ class InMemory:
 
     def count_records(self, names: Sequence[str], maps: Sequence[Codes]) -> CountedRecords:
         """The distinct records of some columns; which record each row has is known from here on."""
-        codes, record_of = distinct_rows([own[self._raw[name]] for name, own in zip(names, maps, strict=True)])
+        own = [
+            self._raw[name] if changes_nothing(new_codes) else new_codes[self._raw[name]]
+            for name, new_codes in zip(names, maps, strict=True)
+        ]
+        codes, record_of = distinct_rows(own)
         self._raw[tuple(names)] = record_of
         return CountedRecords(codes, counted_rows(record_of, codes.shape[0]))
 

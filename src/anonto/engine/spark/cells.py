@@ -358,7 +358,7 @@ class CellsOnCluster:
         if int(patterns.counts.sum()) != self.n_records:
             raise TableChangedError
         self.untouched = tally.untouched
-        moved = {name: ColumnTally(moves) for name, moves in zip(self.names, tally.moves(), strict=True)}
+        moved = {name: ColumnTally.of(moves) for name, moves in zip(self.names, tally.moves(), strict=True)}
         self._require_few_moves(tally)
         of_step = StepTally(unchanged_records=tally.unchanged, columns=moved)
         return CellMasker(self.attributes, step, of_step, facts_of_parts(tally.facts))
