@@ -1325,8 +1325,8 @@ class LostWorkerError(InputError):
 
     def __init__(self) -> None:
         super().__init__(
-            "A worker of the sweep ended early, most often for want of memory; take fewer workers or a smaller sample "
-            "and go on from what is finished."
+            "A worker process ended early, most often because the memory is full; take fewer workers or a smaller "
+            "sample. A sweep goes on from what is finished."
         )
 
 
@@ -1340,11 +1340,11 @@ class NoSafePlanError(InputError):
         )
 
 
-class SweepFailedError(InternalError):
+class WorkerFailedError(InternalError):
     """A worker process that failed by our mistake."""
 
     def __init__(self, kind: str) -> None:
-        super().__init__(f"A worker of the sweep failed ({kind}); this is our mistake, please report it.")
+        super().__init__(f"A worker process failed ({kind}); this is our mistake, please report it.")
 
 
 # ---------------------------------------------------------------------------------------------- the web app

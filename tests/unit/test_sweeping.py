@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 
 import anonto
+from anonto import processes
 from anonto.errors import (
     ForeignSweepError,
     LostWorkerError,
@@ -23,15 +24,14 @@ from anonto.errors import (
     NotASweepFileError,
     NothingToMaskError,
     ParameterError,
-    SweepFailedError,
     UnknownKeyError,
     UnknownMethodError,
     UnmatchedValuesError,
     UnwritableFileError,
+    WorkerFailedError,
 )
 from anonto.methods.registry import METHODS
 from anonto.plan import Plan
-from anonto.sweeping import workers as workers_module
 from anonto.sweeping.choice import choose
 from anonto.sweeping.grid import default_grid, label_of, plans_to_try, read_grid
 from anonto.sweeping.points import Point, Sweep, pareto_front
@@ -579,8 +579,8 @@ def test_a_worker_that_ends_by_itself_or_fails_ends_the_sweep_in_a_sentence(
         def __reduce__(self) -> tuple[Any, ...]:
             return self.function, ()
 
-    for function, error in ((failing_job.die, LostWorkerError), (failing_job.fail, SweepFailedError)):
-        monkeypatch.setattr(workers_module.pickle, "dumps", _dumps_instead(Reduced(function)))
+    for function, error in ((failing_job.die, LostWorkerError), (failing_job.fail, WorkerFailedError)):
+        monkeypatch.setattr(processes.pickle, "dumps", _dumps_instead(Reduced(function)))
         with pytest.raises(error):
             anonto.sweep(TABLE, PLAN, GRID, seeds=1, workers=2, resume=kept)
         monkeypatch.undo()

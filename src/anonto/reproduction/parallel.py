@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from anonto.stopping import held, started_deaf
+from anonto.processes import share_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -43,29 +42,12 @@ def results_of(
         What each job found, by its key.
     """
     found = {}
-    if workers < 2 or len(jobs) < FEW_JOBS:
-        for job in jobs:
-            found[job.key] = job.work(subjects[job.subject], *job.arguments)
-            done()
-        return found
-    context = multiprocessing.get_context("spawn")
-    with held, started_deaf():  # the first process ends the others
-        started = context.Pool(min(workers, len(jobs)), _begin, (subjects,))
-    with started as pool:
-        for key, result in pool.imap_unordered(_one, jobs):
-            found[key] = result
+    with closing(share_out(_one, subjects, jobs, 1 if len(jobs) < FEW_JOBS else workers)) as finished:
+        for job, result in finished:
+            found[job.key] = result
             done()
     return found
 
 
-_subjects: dict[str, Any] = {}
-"""The samples, in a further process; empty in the first."""
-
-
-def _begin(subjects: Mapping[str, Any]) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # also where a process cannot be started deaf
-    _subjects.update(subjects)
-
-
-def _one(job: Job) -> tuple[tuple[Any, ...], Any]:
-    return job.key, job.work(_subjects[job.subject], *job.arguments)
+def _one(subjects: Mapping[str, Any], job: Job) -> Any:
+    return job.work(subjects[job.subject], *job.arguments)

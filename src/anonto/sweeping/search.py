@@ -14,12 +14,12 @@ import numpy as np
 
 from anonto.errors import MissingColumnError, ParameterError
 from anonto.plan import Plan, plan_of
+from anonto.processes import share_out
 from anonto.sweeping.grid import Skipped, label_of, masked_columns, plans_to_try
 from anonto.sweeping.journal import Journal
 from anonto.sweeping.points import Point, Sweep, require_risk
-from anonto.sweeping.unit import Job, Unit, at_random_of, steps_as_data
+from anonto.sweeping.unit import Job, Unit, at_random_of, done, steps_as_data
 from anonto.sweeping.whole import WholeTable
-from anonto.sweeping.workers import results
 from anonto.table.door import Door
 from anonto.table.prepare import opener
 from anonto.table.reading import read_table
@@ -101,7 +101,7 @@ def sweep(
         n_done = len(units) - len(left)
         _tell(progress, n_done, len(units))
         n_workers = n_threads() if workers is None else workers
-        with closing(results(job, left, n_workers)) as finished:
+        with closing(share_out(done, job, left, n_workers)) as finished:
             for unit, result in finished:
                 journal.add(unit.key, {"steps": steps_as_data(unit.steps), "seed": unit.seed}, result)
                 n_done += 1
