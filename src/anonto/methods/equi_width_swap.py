@@ -90,7 +90,7 @@ class EquiWidthSwap(RecordMethod):
     )
     exchanged_in_cells: ClassVar[bool] = True
     whole_records_if: ClassVar[Mapping[str, Any] | None] = {}
-    has_widths: ClassVar[bool] = True
+    widths_by: ClassVar[tuple[str, ...]] = ("width", "bins")
     one_of: ClassVar[tuple[str, ...]] = ("width", "bins")
     width: float | tuple[float, ...] | None = field(default=None, metadata=WIDTH)
     bins: int | tuple[int, ...] | None = field(default=None, metadata=BINS)

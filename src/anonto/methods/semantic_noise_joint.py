@@ -49,6 +49,7 @@ from anonto.methods.noise import (
     variance,
 )
 from anonto.methods.parameters import choice
+from anonto.methods.semantic_noise import SemanticNoise
 from anonto.methods.words import Words
 from anonto.stats.contingency import DENSE_CELLS, SPARSE_IF_FEWER
 from anonto.stats.dependence import Spread, Squared, TwoColumns
@@ -134,7 +135,8 @@ def _comparable(records: Records) -> Flags:
     for a, b in combinations(nominal, 2):
         same[a, b] = same[b, a] = _same_domain(records.attributes[a], records.attributes[b])
     if len(nominal) > 1 and not same[nominal].any(axis=1).all():
-        raise DifferentTaxonomiesError([records.names[place] for place in nominal])
+        names = [records.names[place] for place in nominal]
+        raise DifferentTaxonomiesError(names, SemanticNoiseJoint.name, SemanticNoise.name)
     return same
 
 
