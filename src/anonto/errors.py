@@ -696,7 +696,7 @@ class UnknownMethodError(InputError):
 
 
 class PluginWarning(AnontoWarning):
-    """A method or an attack of another package that cannot be used."""
+    """A method, an attack or a reader of ontologies of another package that cannot be used."""
 
     def __init__(self, kind: str, name: str, where: str, fault: str) -> None:
         super().__init__(
@@ -1155,13 +1155,6 @@ class LeftElsewhereWarning(AnontoWarning):
             f"{'belongs to a run' if len(names) == 1 else 'belong to runs'} on another machine ({listed(names)}) and "
             "may be left over; remove what no run there uses any more."
         )
-
-
-class BrokenReaderWarning(AnontoWarning):
-    """A reader of ontologies from another package that cannot be used."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"The ontology reader {name!r} of another package is left out: {reason}.")
 
 
 class AssumedEncodingWarning(AnontoWarning):
