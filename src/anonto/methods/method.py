@@ -64,7 +64,7 @@ class BaseMethod(ABC):
     has_tables: ClassVar[bool] = False
     """Whether fitting holds the distances of all concepts, so that the number of rows does not tell what it takes."""
     exchanged_in_cells: ClassVar[bool] = False
-    """Whether rows may be exchanged cell by cell of a grid, elsewhere than in memory: see `EquiWidthSwap`."""
+    """Whether rows may be exchanged cell by cell of a grid, elsewhere than in memory: a `CellMethod`."""
     is_swap: ClassVar[bool] = False
     """Whether it exchanges values between records, so that all leave as often as they came: a class with `reach`."""
     has_law: ClassVar[bool] = False
