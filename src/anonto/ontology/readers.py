@@ -81,6 +81,8 @@ class Reader:
     """Whether a text is of this format; what is known and cannot be read may be refused here."""
     read_recognised: Callable[[Source], Taxonomy] | None = None
     """Reads a text that was recognised, where that differs from what was asked for by name."""
+    may_be_a_table: bool = False
+    """Whether a table about people may be taken for it; whoever looks for ontologies then asks for more."""
     rank: int = OF_OTHERS
     """Those of a lower rank are asked first: the looser the form, the later."""
 
