@@ -46,7 +46,7 @@ def plan_label(plan: dict[str, Any]) -> str:
 def _is_number(value: Any) -> bool:
     """Whether a parameter is a number, or one for each column."""
     if isinstance(value, list):
-        return all(map(_is_number, value))
+        return bool(value) and all(map(_is_number, value))
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
