@@ -696,7 +696,7 @@ class UnknownMethodError(InputError):
 
 
 class PluginWarning(AnontoWarning):
-    """A method or an attack of another package that cannot be used."""
+    """A method, an attack or a reader of ontologies of another package that cannot be used."""
 
     def __init__(self, kind: str, name: str, where: str, fault: str) -> None:
         super().__init__(
@@ -935,21 +935,21 @@ class NeedsOneOntologyError(InputError):
 class DifferentTaxonomiesError(InputError):
     """Columns whose concepts cannot be compared with each other."""
 
-    def __init__(self, columns: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[str], method: str, instead: str) -> None:
         names = quoted_names(columns)
         super().__init__(
-            "semantic-noise-joint takes the value of one nominal column as the reference for another, but the domains "
-            f"of {names} are different taxonomies; give them the same ontology and the same root, or mask them with "
-            "semantic-noise."
+            f"{method} takes the value of one nominal column as the reference for another, but the domains of {names} "
+            "are different taxonomies; give them the same ontology and the same root, or mask them with "
+            f"{instead}."
         )
 
 
 class DependsOnDataError(InputError):
     """A setting under which a mechanism would show what the data are."""
 
-    def __init__(self, column: str, setting: str, instead: str) -> None:
+    def __init__(self, method: str, column: str, setting: str, instead: str) -> None:
         super().__init__(
-            f"With {setting} in column {column!r} what taxonomy-exponential may release would depend on the data, and "
+            f"With {setting} in column {column!r} what {method} may release would depend on the data, and "
             f"nothing could be promised; set {instead}."
         )
 
@@ -1155,13 +1155,6 @@ class LeftElsewhereWarning(AnontoWarning):
             f"{'belongs to a run' if len(names) == 1 else 'belong to runs'} on another machine ({listed(names)}) and "
             "may be left over; remove what no run there uses any more."
         )
-
-
-class BrokenReaderWarning(AnontoWarning):
-    """A reader of ontologies from another package that cannot be used."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"The ontology reader {name!r} of another package is left out: {reason}.")
 
 
 class AssumedEncodingWarning(AnontoWarning):

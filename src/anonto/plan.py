@@ -99,7 +99,7 @@ class Plan:
     def in_blocks(self, block_rows: Mapping[int, int]) -> Plan:
         """The plan of a release that was masked in blocks, given the rows of blocks by the number of the step."""
         steps = [
-            replace(step, method=replace(step.method, block_rows=block_rows[number])) if number in block_rows else step  # type: ignore[type-var]
+            replace(step, method=step.method.in_blocks(block_rows[number])) if number in block_rows else step
             for number, step in enumerate(self.steps, start=1)
         ]
         return replace(self, steps=tuple(steps))

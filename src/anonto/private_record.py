@@ -84,7 +84,7 @@ class PrivateRecord:
             raise ForeignRecordError
         try:
             return plan.in_blocks(self.block_rows)
-        except (TypeError, ParameterError):
+        except ParameterError:
             raise ForeignRecordError from None
 
 

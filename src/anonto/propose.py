@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from anonto.methods.registry import FIRST_CHOICE, method_of
+from anonto.methods.registry import AT_RANDOM, FIRST_CHOICE, method_of
 from anonto.plan import Plan, Step
 from anonto.table.candidates import candidates, listed_candidates
 from anonto.table.description import ColumnDescription
@@ -30,20 +30,10 @@ if TYPE_CHECKING:
 
 METHOD, K = FIRST_CHOICE["method"], FIRST_CHOICE["k"]
 """For all quasi-identifiers together."""
-METHOD_FOR_FEW = "random-swap"
-"""For a table too small for two groups."""
 HEADING = """Proposed by `anonto init` from the names and the values of the columns.
 Confirm each column: read why it is said to be what it is, correct it, and delete `review = true`. Nothing is proved of
 a release while a column that leaves is marked so.
 Roles: identifier (dropped), quasi-identifier (masked by the step below), confidential (released as it is)."""
-OF_METHOD = {
-    METHOD: """
-The step exchanges cells inside groups of k or more records that are close in meaning: whoever knows these columns of
-everyone, and nothing else, is right about a record with a chance of 1/k at most, if each person has one record.""",
-    METHOD_FOR_FEW: """
-The table is too small for groups: the step exchanges each column's cells at random, and nothing is proved of that.""",
-}
-"""What the heading says of the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +51,7 @@ class Proposal:
     def to_toml(self) -> str:
         """The plan as the text of a file, with the reasons as comments."""
         comments = {name: "\n".join(said) for name, said in self.reasons.items()}
-        of_steps = "".join(OF_METHOD[step.method.name] for step in self.plan.steps)
+        of_steps = "".join(f"\n{step.method.words.proposed}" for step in self.plan.steps)
         return self.plan.to_toml({"": f"{HEADING}{of_steps}\n\n", **comments})
 
 
@@ -173,5 +163,5 @@ def _steps(columns: Sequence[str], n_records: int) -> tuple[Step, ...]:
     if not columns:
         return ()
     k = min(K, n_records // 2) if n_records else K
-    method = method_of(METHOD, {"k": k}) if k > 1 else method_of(METHOD_FOR_FEW, {})
+    method = method_of(METHOD, {"k": k}) if k > 1 else method_of(AT_RANDOM, {})
     return (Step(method, tuple(columns)),)

@@ -18,7 +18,7 @@ import pytest
 
 import anonto
 from anonto.cli.main import run
-from anonto.errors import PluginWarning
+from anonto.errors import MoreMemoryError, PluginWarning
 from anonto.methods import registry
 from anonto.methods.registry import METHODS, OWN, method_of
 from anonto.plan import plan_schema
@@ -118,6 +118,46 @@ def test_the_same_seed_gives_the_same_release_also_within_little_memory(tmp_path
         anonto.mask_file(table, plan, tmp_path / name, seed=1 << 100, memory="500MB", keep_order=True)
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "other.csv").read_bytes()
     assert pl.read_csv(tmp_path / "one.csv").equals(pl.DataFrame(whole))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The table, with missing cells, as a folder of files."""
+    found = tmp_path / "people"
+    found.mkdir()
+    for number, part in enumerate(with_missing_cells().iter_slices(25)):
+        part.write_parquet(found / f"{number}.parquet")
+    return found
+
+
+def with_missing_cells() -> pl.DataFrame:
+    return people().with_columns(age=pl.when(pl.col("age") > 15).then("age"))
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_folder_of_files_is_masked_as_in_memory(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("anonto.engine.memory.source.InMemory", None)
+        over_files = anonto.mask_file(folder, PLAN, tmp_path / "out.parquet", seed=1 << 100, keep_order=True)
+    whole = anonto.mask(with_missing_cells(), PLAN, seed=1 << 100)
+    assert pl.read_parquet(tmp_path / "out.parquet").equals(pl.DataFrame(whole.table))
+    assert whole.table["age"].null_count() == with_missing_cells()["age"].null_count() > 0
+    assert over_files.evidence["steps"][0]["columns"] == whole.evidence["steps"][0]["columns"]
+
+
+@pytest.mark.usefixtures("plugin")
+def test_what_it_says_a_row_takes_counts_over_files(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, _ = written(tmp_path)
+    monkeypatch.setattr(METHODS[NAME], "bytes_per_row", lambda *_: 10_000_000)
+    for source in (folder, table):  # a file that fits is not masked in memory, as its step does not fit
+        with pytest.raises(MoreMemoryError, match=f"{NAME} .* so many records"):
+            anonto.mask_file(source, PLAN, tmp_path / "out.parquet", memory="500MB")
+    assert not (tmp_path / "out.parquet").exists()
+    anonto.mask_file(folder, PLAN, tmp_path / "out.parquet", memory="2GB")
 
 
 @pytest.mark.usefixtures("plugin")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anonto.cli.show import show_facts, working
+from anonto.methods.registry import FIRST_CHOICE
 from anonto.private_record import PrivateRecord
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ COLUMNS: dict[str, Any] = {
     "length_of_stay": {"kind": "numeric", "role": "confidential"},
     "charge": {"kind": "numeric", "role": "confidential"},
 }
-K = 10
 MASKED_COLUMNS = ["principal_dx", "secondary_dx", "procedure", "age", "sex", "region"]
 
 
@@ -126,7 +126,7 @@ def _write_inputs(folder: Path, records: int, seed: int, icd: Taxonomy, *, force
 
 
 def _plan() -> dict[str, Any]:
-    return {"columns": COLUMNS, "steps": [{"method": "group-swap", "columns": MASKED_COLUMNS, "k": K}]}
+    return {"columns": COLUMNS, "steps": [{**FIRST_CHOICE, "columns": MASKED_COLUMNS}]}
 
 
 def _mask_seed(seed: int) -> int:
@@ -166,7 +166,7 @@ def _largest_group(masked: dict[str, Any], column: str) -> list[tuple[str, str]]
 def _worst(worst: Risk) -> list[tuple[str, str]]:
     return [
         ("worst linkage", f"{worst.rate:.2%} of persons ({worst.low:.2%} to {worst.high:.2%}), by {worst.attack}"),
-        ("by chance, and 1/k", f"{worst.baseline:.2%}, and {1 / K:.0%}"),
+        ("by chance, and 1/k", f"{worst.baseline:.2%}, and {1 / FIRST_CHOICE['k']:.0%}"),
     ]
 
 

@@ -74,29 +74,24 @@ def widths(
 def _wanted(plan: Plan) -> Iterator[tuple[int | None, tuple[str, ...], dict[str, Any]]]:
     """Steps with a width: their number, columns and width; without any, the numeric quasi-identifiers."""
     from anonto.errors import PlanError
+    from anonto.methods.registry import METHODS
 
     with_width = [
         (number, step.columns, given)
         for number, step in enumerate(plan.steps, start=1)
-        if step.method.has_widths
-        if (given := _width_of(step.method))
+        if (given := step.method.widths)
     ]
     if with_width:
         yield from with_width
         return
     numeric = [name for name, one in plan.columns.items() if one.kind == "numeric" and one.role == "quasi-identifier"]
     if not numeric:
+        with_widths = next(name for name, method in METHODS.items() if method.widths_by)
         raise PlanError(
             "The plan has no step with a width and no numeric quasi-identifier",
-            "add a step with method = 'equi-width-swap', or declare a column numeric",
+            f"add a step with method = {with_widths!r}, or declare a column numeric",
         )
     yield None, tuple(numeric), {}
-
-
-def _width_of(method: Any) -> dict[str, Any]:
-    from anonto.methods.registry import parameters_of
-
-    return {name: value for name, value in parameters_of(method).items() if name in {"width", "bins"}}
 
 
 def _records(table: Table, plan: Plan, names: tuple[str, ...]) -> Records:

@@ -33,6 +33,7 @@ from anonto.table.records import Records, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -62,6 +63,10 @@ class BlockMethod(RecordMethod):
         check_parameters(self, self.one_of, but=("block_rows",))
         require_block_rows(self.block_rows, self.k)
 
+    def in_blocks(self, rows: int | None) -> Self:
+        """The same method with blocks of so many rows, or without."""
+        return replace(self, block_rows=rows)  # type: ignore[type-var]
+
     def could_be_cut(self, n_records: int) -> bool:
         """Whether there are enough records for two blocks, and the parameters do not say whether there are."""
         return self.block_rows is None and n_records >= 2 * LEAST_PER_K * self.k
@@ -72,7 +77,7 @@ class BlockMethod(RecordMethod):
     def fit_in_parts(self, records: Records, rng: np.random.Generator, most_rows: int, require: Require) -> RecordFlows:
         """Fit block by block: as the parameters say, or blocks of which two fit."""
         least = LEAST_PER_K * self.k
-        method = self if self.block_rows is not None else _with_blocks(self, max(most_rows // 2, least))
+        method = self if self.block_rows is not None else self.in_blocks(max(most_rows // 2, least))
         if is_cut(method, records):
             return fit_in_blocks(method, records, rng, require)
         return super().fit_in_parts(records, rng, most_rows, require)
@@ -101,7 +106,7 @@ def fit_in_blocks(
         require: Is told of the largest block before any is fitted, and of the flows after each.
     """
     method.require_strata(records)
-    blocks, whole = _blocks_of(method, records), _with_blocks(method, None)
+    blocks, whole = _blocks_of(method, records), method.in_blocks(None)
     sizes = [int(records.counts[members].sum()) for members in blocks.members]
     largest = max([*sizes, _least_of_neighbours(sizes, blocks)], default=0)
     require(largest, f"a block of {largest:,} records", 0)
@@ -134,10 +139,6 @@ def _blocks_of(method: BlockMethod, records: Records) -> Blocks:
     return cut_into_blocks(records, n_columns, method.block_rows or records.n_rows, LEAST_PER_K * method.k)
 
 
-def _with_blocks(method: Any, block_rows: int | None) -> Any:
-    return replace(method, block_rows=block_rows)
-
-
 def _fitted_block(method: BlockMethod, records: Records, rng: np.random.Generator, n_blocks: int) -> RecordFlows:
     try:
         return method.fit(records, rng)
@@ -149,7 +150,7 @@ def _fitted_block(method: BlockMethod, records: Records, rng: np.random.Generato
 
 def reach_in_blocks(method: BlockMethod, records: Records) -> Partition:
     """What a method could have done to records that it goes through block by block."""
-    whole = _with_blocks(method, None)
+    whole = method.in_blocks(None)
     members, sizes, stays = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], [np.empty(0, np.bool_)]
     apart = False
     for block in _blocks_of(method, records).members:

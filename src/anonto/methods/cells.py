@@ -7,9 +7,10 @@ becomes of a row depends on the key and on the rows of its cell, and on nothing 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from anonto.methods.bins import Bins
 from anonto.methods.blocks import all_facts
 from anonto.methods.dealt_flows import DealtFlows, DealtRecordFlows
 from anonto.methods.flows import Dealt
+from anonto.methods.method import RecordMethod
 from anonto.rng import Key
 from anonto.threads import in_threads
 
@@ -59,6 +61,21 @@ class Grid:
         which = np.arange(codes.shape[0], dtype=np.int32) if records is None else records
         found: Words = bin_kernels.identities(codes, which, self.places, self.begins)
         return found
+
+
+class CellMethod(RecordMethod):
+    """A method that exchanges rows inside cells of a grid: an engine may do that cell by cell, with rows anywhere."""
+
+    __slots__ = ()
+    exchanged_in_cells: ClassVar[bool] = True
+
+    @abstractmethod
+    def grid(self, records: Records) -> Grid:
+        """Where the values of the columns are, which the columns alone tell."""
+
+    @abstractmethod
+    def exchanged(self, records: Records, grid: Grid, key: Key) -> DealtRecordFlows:
+        """Exchange the records of whole cells, in the order of their codes."""
 
 
 def drawn_key(rng: np.random.Generator) -> Key:

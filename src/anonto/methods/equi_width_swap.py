@@ -30,10 +30,9 @@ import numpy as np
 from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
 from anonto.methods.bins import Bins, Odd, strata
-from anonto.methods.cells import Grid, drawn_key, exchanged_in_cells
+from anonto.methods.cells import CellMethod, Grid, drawn_key, exchanged_in_cells
 from anonto.methods.guarantee import MEASURED_WHOLE_ROWS, Guarantee, Setting
 from anonto.methods.memory import BYTES_PER_MOVE, BYTES_PER_RECORD
-from anonto.methods.method import RecordMethod
 from anonto.methods.parameters import ODD, WIDTH, whole
 from anonto.methods.words import Words
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
@@ -68,7 +67,7 @@ DENSE_BINS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EquiWidthSwap(RecordMethod):
+class EquiWidthSwap(CellMethod):
     """``width`` or ``bins``: one for all columns or one each; ``odd``: what the last of an odd number does."""
 
     name: ClassVar[str] = "equi-width-swap"
@@ -88,9 +87,8 @@ class EquiWidthSwap(RecordMethod):
             "more than the width. A record that was alone in its bin stayed as it was."
         ),
     )
-    exchanged_in_cells: ClassVar[bool] = True
     whole_records_if: ClassVar[Mapping[str, Any] | None] = {}
-    has_widths: ClassVar[bool] = True
+    widths_by: ClassVar[tuple[str, ...]] = ("width", "bins")
     one_of: ClassVar[tuple[str, ...]] = ("width", "bins")
     width: float | tuple[float, ...] | None = field(default=None, metadata=WIDTH)
     bins: int | tuple[int, ...] | None = field(default=None, metadata=BINS)
@@ -147,7 +145,7 @@ class ExchangedRows:
 
 
 def exchanged_rows(
-    method: EquiWidthSwap,
+    method: CellMethod,
     names: tuple[str, ...],
     attributes: tuple[Attribute, ...],
     grid: Grid,

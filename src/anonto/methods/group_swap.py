@@ -75,6 +75,11 @@ class GroupSwap(BlockMethod):
             "move together, whole rows leave: whoever knows some of a person’s cells may find the row and read "
             "the rest."
         ),
+        proposed=(
+            "The step exchanges cells inside groups of k or more records that are close in meaning: whoever knows "
+            "these columns of\neveryone, and nothing else, is right about a record with a chance of 1/k at most, if "
+            "each person has one record."
+        ),
         report=(
             "The records were put into groups of at least {k} that are close in meaning, and inside each group "
             "the values of these columns were dealt out anew by chance, missing cells like values. Every value "

@@ -92,7 +92,7 @@ class InvariantSwap(RecordMethod):
         ),
     )
     whole_records_if: ClassVar[Mapping[str, Any] | None] = {}
-    has_widths: ClassVar[bool] = True
+    widths_by: ClassVar[tuple[str, ...]] = ("width",)
     one_of: ClassVar[tuple[str, ...]] = ("k", "width")
     rate: float = field(
         metadata=number(
@@ -102,6 +102,7 @@ class InvariantSwap(RecordMethod):
             high=1,
             start=0.5,
             offered=(0.01, 1, 0.01),
+            symbol="p",
         )
     )
     k: int | None = field(default=None, metadata=K)

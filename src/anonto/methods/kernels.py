@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from anonto.rng_kernels import SHUFFLED_UP_TO, Permutations, feistel, permute_stretch
+from anonto.rng_kernels import Permutations, permute_stretch
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -53,31 +53,6 @@ def guides(sizes: Longs, offsets: Longs, ends: Longs) -> Ints:
 def stretches_per_place(n_targets: int, size: int) -> float:
     """How many stretches of a value's places one place is; at least one record is assumed."""
     return np.float64(n_targets) / np.float64(max(size, 1))
-
-
-@njit(cache=True, nogil=True)
-def apply_flows(codes: Ints, positions: Longs, flows: FlowArrays, permutations: Permutations) -> Ints:
-    """Give each record of a chunk its target; positions are counted on while the chunk is walked."""
-    sizes, offsets, targets, ends, starts = flows
-    _, widths, heights, begins, table = permutations
-    out = np.empty(codes.size, np.int32)
-    for i in range(codes.size):
-        value = codes[i]
-        if value < 0:
-            out[i] = value
-            continue
-        position = positions[value]
-        positions[value] = position + 1
-        if sizes[value] <= SHUFFLED_UP_TO:
-            place = np.int64(table[begins[value] + position])
-        else:
-            place = feistel(table, begins[value], sizes[value], widths[value], heights[value], position)
-        first, last = offsets[value], offsets[value + 1]
-        target = first + starts[first + np.int64(place * stretches_per_place(last - first, sizes[value]))]
-        while place >= ends[target]:
-            target += 1
-        out[i] = targets[target]
-    return out
 
 
 @njit(cache=True, nogil=True)

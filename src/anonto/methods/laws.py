@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from anonto.errors import ParameterError
 from anonto.methods import law_kernels
 from anonto.table.attributes import NominalAttribute, NumericAttribute
 from anonto.table.new_cells import grain
@@ -191,6 +192,13 @@ class StepLaw:
     laplace: bool
     levels: NoiseLevels | None
     """None for a method without noise."""
+
+    def levels_of_rows(self, *, row_by_row: bool) -> Floats | None:
+        """The noise level of each record, where each has its own; refused where rows are known by their counts."""
+        levels = None if self.levels is None else self.levels.of_rows
+        if levels is not None and not row_by_row:
+            raise ParameterError("noise_level", "one for all records where these are attacked from counts", "more")
+        return levels
 
     def scales(self, place: int, rows: Longs) -> Floats:
         """What standard noise of a column is multiplied by in some rows."""

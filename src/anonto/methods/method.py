@@ -10,11 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from anonto.errors import ParameterError
 from anonto.methods.memory import BYTES_PER_FLOW, BYTES_PER_RECORD, bytes_of_tables
 from anonto.methods.parameters import check_parameters, k_for, parameters_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
@@ -47,8 +49,8 @@ class BaseMethod(ABC):
     """Parameters of which exactly one must be given."""
     is_baseline: ClassVar[bool] = False
     """Whether it is there to compare others with."""
-    has_widths: ClassVar[bool] = False
-    """Whether its bins may have a width, which the distances that values moved would tell."""
+    widths_by: ClassVar[tuple[str, ...]] = ()
+    """Parameters that give its bins a width, which the distances that values moved would tell."""
     moves_missing: ClassVar[bool] = False
     """Whether missing cells are moved like values: they then are a value of their own, with a code, at distance 1."""
     makes_equal: ClassVar[bool] = False
@@ -62,7 +64,7 @@ class BaseMethod(ABC):
     has_tables: ClassVar[bool] = False
     """Whether fitting holds the distances of all concepts, so that the number of rows does not tell what it takes."""
     exchanged_in_cells: ClassVar[bool] = False
-    """Whether rows may be exchanged cell by cell of a grid, elsewhere than in memory: see `EquiWidthSwap`."""
+    """Whether rows may be exchanged cell by cell of a grid, elsewhere than in memory: a `CellMethod`."""
     is_swap: ClassVar[bool] = False
     """Whether it exchanges values between records, so that all leave as often as they came: a class with `reach`."""
     has_law: ClassVar[bool] = False
@@ -87,6 +89,11 @@ class BaseMethod(ABC):
         return {one.name: [one.takes.start] for one in needed if one.takes.start is not None}
 
     @property
+    def widths(self) -> dict[str, Any]:
+        """The width of its bins as it is given, by the name of the parameter; empty where it has none."""
+        return {name: given for name in self.widths_by if (given := getattr(self, name)) is not None}
+
+    @property
     def also_needs(self) -> tuple[str, ...]:
         """Columns that the method looks at and does not mask."""
         return ()
@@ -97,6 +104,10 @@ class BaseMethod(ABC):
     def block_rows(self) -> int | None:
         """Rows of a block, where the method is fitted block by block; None where it sees all rows at once."""
         return None
+
+    def in_blocks(self, rows: int | None) -> Self:
+        """The same method with blocks of so many rows, or without; refused by one that is not fitted in blocks."""
+        raise ParameterError("block_rows", f"left out where the method is {self.name}", rows)
 
     def could_be_cut(self, n_records: int) -> bool:  # noqa: ARG002
         """Whether so many records may have been masked in blocks though the parameters do not say so."""

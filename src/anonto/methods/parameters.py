@@ -47,6 +47,8 @@ class Parameter:
     """What a form begins with."""
     offered: tuple[float | None, float | None, float | None] = (None, None, None)
     """The least and the largest number that a form offers, and its step."""
+    symbol: str = ""
+    """What a sentence says in place of a value that is kept back; the name of the parameter where this is empty."""
     is_public: bool = False
     """Whether the public edition of a report shows it: where the guarantee holds against someone who knows it."""
 

@@ -39,6 +39,10 @@ class RandomSwap(ColumnMethod):
         does="Exchanges each value with that of a record picked by chance, whatever it means.",
         columns="any kind, each alone",
         keeps="Keeps how often every value occurs; relations between columns are lost.",
+        proposed=(
+            "The table is too small for groups: the step exchanges each column's cells at random, and nothing is "
+            "proved of that."
+        ),
         report=(
             "Each record exchanged its value with another record that was picked by chance. Every value occurs "
             "exactly as often as before; who has it is left to chance, so relations with other columns are lost."

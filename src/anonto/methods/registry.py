@@ -38,6 +38,10 @@ GROUP = "anonto.methods"
 """The entry points by which packages add methods: the name of the method, and where its class is."""
 FIRST_CHOICE: Mapping[str, Any] = {"method": "group-swap", "k": 10}
 """The step that a new plan begins with: the method whose 1/k is proved."""
+AT_RANDOM = "random-swap"
+"""The method that leaves nothing but chance: for tables too small for groups, and to see how much can be lost."""
+MOVES_APART = "group-swap with move = 'apart'"
+"""What is recommended where whole rows must not leave."""
 
 
 class _Methods(Mapping[str, "type[Method]"]):

@@ -49,9 +49,10 @@ from anonto.methods.noise import (
     variance,
 )
 from anonto.methods.parameters import choice
+from anonto.methods.semantic_noise import SemanticNoise
 from anonto.methods.words import Words
 from anonto.stats.contingency import DENSE_CELLS, SPARSE_IF_FEWER
-from anonto.stats.dependence import Spread, Squared, TwoColumns
+from anonto.stats.dependence import Spread, Squared, TwoColumns, mean_differences
 from anonto.table.attributes import NominalAttribute, NumericAttribute
 
 if TYPE_CHECKING:
@@ -134,7 +135,8 @@ def _comparable(records: Records) -> Flags:
     for a, b in combinations(nominal, 2):
         same[a, b] = same[b, a] = _same_domain(records.attributes[a], records.attributes[b])
     if len(nominal) > 1 and not same[nominal].any(axis=1).all():
-        raise DifferentTaxonomiesError([records.names[place] for place in nominal])
+        names = [records.names[place] for place in nominal]
+        raise DifferentTaxonomiesError(names, SemanticNoiseJoint.name, SemanticNoise.name)
     return same
 
 
@@ -253,12 +255,6 @@ def _of_concepts_and_numbers(
 def _margin(codes: Codes, shares: Floats, n_values: int) -> Floats:
     """The share of each value."""
     return np.bincount(codes, weights=shares, minlength=n_values).astype(np.float64)
-
-
-def mean_differences(numbers: Floats, shares: Floats) -> Floats:
-    """For each of some ascending numbers its mean difference to all of them, each with its share."""
-    below, sums = np.cumsum(shares), np.cumsum(shares * numbers)
-    return np.asarray(numbers * (2.0 * below - below[-1]) - 2.0 * sums + sums[-1])
 
 
 def _of_numbers(x: Floats, y: Floats, counts: NDArray[np.int64]) -> float:

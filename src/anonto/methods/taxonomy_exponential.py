@@ -149,9 +149,10 @@ class TaxonomyExponential(RowMethod):
 
     def _require_promise(self, name: str, attribute: NominalAttribute) -> None:
         if attribute.root == "lcs":
-            raise DependsOnDataError(name, "root = 'lcs'", "root to 'ontology' or to a concept that is declared")
+            instead = "root to 'ontology' or to a concept that is declared"
+            raise DependsOnDataError(self.name, name, "root = 'lcs'", instead)
         if attribute.measure in USE_CONTENT and attribute.information_content == "data":
-            raise DependsOnDataError(name, "information_content = 'data'", "it to 'sanchez' or 'seco'")
+            raise DependsOnDataError(self.name, name, "information_content = 'data'", "it to 'sanchez' or 'seco'")
         if self.metric and not is_metric(attribute):
             raise NotAMetricError(name, attribute.measure, attribute.domain.name, METRICS[:2])
 

@@ -23,5 +23,7 @@ class Words:
     """The name of what is proved of it."""
     proved: str = ""
     """What that means; empty where nothing is proved."""
+    proposed: str = ""
+    """What a plan says above a step that `anonto init` proposes."""
     report: str
     """What was done to a table, in the past tense; a parameter in braces stands for its value."""

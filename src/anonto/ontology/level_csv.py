@@ -153,5 +153,6 @@ READER = Reader(
     endings=(".csv", ".csv.gz", ".tsv", ".txt"),
     read=read_level_csv,
     recognises=_looks_like_levels,
+    may_be_a_table=True,
     rank=90,
 )

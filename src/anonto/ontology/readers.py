@@ -7,13 +7,12 @@ no strict form of ours has been recognised, or when they are asked for.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from anonto.errors import BrokenReaderWarning
+from anonto.plugins import load_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from anonto.taxonomy.taxonomy import Taxonomy
 
 GROUP = "anonto.ontologies"
+KIND = "ontology reader"
+"""What warnings call it."""
 OF_OTHERS = 50
 """The rank at which the readers of other packages are asked."""
 OWN: Mapping[str, str] = {
@@ -80,6 +81,8 @@ class Reader:
     """Whether a text is of this format; what is known and cannot be read may be refused here."""
     read_recognised: Callable[[Source], Taxonomy] | None = None
     """Reads a text that was recognised, where that differs from what was asked for by name."""
+    may_be_a_table: bool = False
+    """Whether a table about people may be taken for it; whoever looks for ontologies then asks for more."""
     rank: int = OF_OTHERS
     """Those of a lower rank are asked first: the looser the form, the later."""
 
@@ -101,27 +104,15 @@ def own_readers() -> list[Reader]:
 
 @cache
 def readers_of_others() -> Mapping[str, Reader]:
-    """The readers of other packages; one that cannot be loaded, or has a name of ours, is warned about and left out."""
-    from importlib.metadata import entry_points
-
-    found: dict[str, Reader] = {}
-    for one in entry_points(group=GROUP):
-        try:
-            reader = one.load()
-        except Exception as error:
-            warn_of_broken(one.name, f"loading it raised {type(error).__name__}")
-            continue
-        if not isinstance(reader, Reader) or reader.name != one.name or one.name in OWN:
-            warn_of_broken(one.name, "it is no Reader of that name, or the name is taken")
-        else:
-            found[one.name] = reader
-    return found
+    """The readers of other packages; one that cannot be used is left out with a warning."""
+    return load_plugins(GROUP, KIND, _fault)
 
 
-@cache
-def warn_of_broken(name: str, reason: str) -> None:
-    """Warn, once, that a reader of another package is left out."""
-    warnings.warn(BrokenReaderWarning(name, reason), stacklevel=2)
+def _fault(name: str, reader: Any, found: Mapping[str, Reader]) -> str | None:
+    """Why something cannot be a reader of this name; None if it can."""
+    if name in OWN or name in found:
+        return "there is a reader of this name already"
+    return None if isinstance(reader, Reader) and reader.name == name else "it is not a Reader of this name"
 
 
 def file_endings() -> tuple[str, ...]:

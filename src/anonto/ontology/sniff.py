@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import warnings
+from functools import cache
 from typing import TYPE_CHECKING
 
-from anonto.errors import AnontoError, UnknownFormatError, UnsupportedFormatError
+from anonto.errors import AnontoError, PluginWarning, UnknownFormatError, UnsupportedFormatError
 from anonto.ontology.readers import (
+    KIND,
     OF_OTHERS,
     OWN,
     Start,
     own_readers,
     reader_names,
     readers_of_others,
-    warn_of_broken,
 )
 from anonto.ontology.safe_xml import root_tag
 
@@ -70,8 +72,14 @@ def _recognises(reader: Reader, start: Start) -> bool:
     except Exception as error:
         if reader.name in OWN:
             raise
-        warn_of_broken(reader.name, f"looking at a file raised {type(error).__name__}")
+        warn_once(reader.name, reader.recognises.__module__, f"looking at a file raised {type(error).__name__}")
         return False
+
+
+@cache
+def warn_once(name: str, where: str, fault: str) -> None:
+    """Warn that a reader of another package is left out; of the next files it is not said again."""
+    warnings.warn(PluginWarning(KIND, name, where, fault), stacklevel=2)
 
 
 def _significant_lines(text: str, at_most: int = _SAMPLE_LINES) -> Iterator[str]:

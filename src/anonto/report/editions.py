@@ -20,13 +20,13 @@ from anonto.methods.registry import METHODS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from anonto.methods.parameters import NamedParameter
+
 Edition = Literal["internal", "public"]
 EDITIONS: tuple[Edition, ...] = ("internal", "public")
 
 DESCRIBED = ("kind", "role", "ontology", "root", "measure", "information_content", "missing", "unmatched")
 """The keys of a column's description that may be published; the others may list cells."""
-STAND_INS = {"k": "k", "rate": "p", "epsilon": "ε"}
-"""What a sentence says in place of a parameter that is kept back."""
 
 
 def edition_of(name: str) -> Edition:
@@ -53,19 +53,24 @@ def published(method: str) -> tuple[str, ...]:
     the rate: both together would tell the size of the largest bin. Swaps without a proof keep k and widths back, as an
     intruder who knows them links more; noise keeps its level back for the same reason.
     """
+    return tuple(one.name for one in _known(method) if one.takes.is_public)
+
+
+def _known(method: str) -> list[NamedParameter]:
     known = METHODS.get(method)
-    return () if known is None else tuple(one.name for one in parameters_known(known) if one.takes.is_public)
+    return [] if known is None else parameters_known(known)
 
 
 def has_widths(method: str) -> bool:
     """Whether the distances moved would tell a width that is kept back."""
     known = METHODS.get(method)
-    return known is not None and known.has_widths
+    return known is not None and bool(known.widths_by)
 
 
 def words_for(method: str, parameters: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
     """What stands for each parameter in a sentence."""
-    return {**{name: STAND_INS.get(name, name) for name in parameters}, **parameters_shown(method, parameters, edition)}
+    symbols = {one.name: one.takes.symbol or one.name for one in _known(method)}
+    return {**symbols, **parameters_shown(method, parameters, edition)}
 
 
 def plan_shown(plan: Mapping[str, Any], edition: Edition) -> dict[str, Any]:

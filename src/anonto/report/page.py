@@ -15,11 +15,9 @@ from anonto.report.sections import (
     released_section,
     steps_section,
 )
-from anonto.table.beside import written_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 TITLE = "Report on a masked table"
 LEAD = (
@@ -96,15 +94,3 @@ def html_report(data: Mapping[str, Any]) -> str:
 
 def _plan_section(data: Mapping[str, Any]) -> str:
     return section("plan", "The plan that was applied", f"<pre><code>{escape(data['plan'])}</code></pre>")
-
-
-def save_html(data: Mapping[str, Any], path: Path, *, force: bool = True) -> None:
-    """Write the page; its file appears when it is whole, or not at all.
-
-    Args:
-        data: What `report_data` gave.
-        path: The output.
-        force: Whether an existing file is replaced.
-    """
-    with written_beside(path, force=force) as beside:
-        beside.write_text(html_report(data), encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import listed
+from anonto.methods.registry import MOVES_APART
 from anonto.report.gate import step_of
 from anonto.report.words import guarantee_name
 from anonto.risk.alignment import SHUFFLED
@@ -258,7 +259,7 @@ TO_DO = {
     IN_ORDER: "save it with its rows in random order",
     GUESSABLE_SEED: "mask the table again without giving a seed",
     WITHOUT_A_CONCEPT: "mend the codes without a concept, or set unmatched to 'nearest-ancestor' or 'drop'",
-    SINGLES_OUT: "take a method that does not move whole rows, such as group-swap with move = 'apart', or drop columns",
+    SINGLES_OUT: f"take a method that does not move whole rows, such as {MOVES_APART}, or drop columns",
     NOT_ATTACKED: "assess the table where its rows fit, or drop or declare these columns",
 }
 """What helps against a finding that has these words in it; against others, a stronger method."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from anonto.errors import counted, listed
 from anonto.methods.guarantee import Setting
-from anonto.risk.attacks.registry import is_linkage
+from anonto.risk.attacks.registry import is_linkage, is_of_two_releases
 from anonto.risk.rate import wilson_interval
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _is_proved(step: Masking, setting: Setting, linkage: Risk) -> bool:
     """Whether a step's proof is about somebody who knows these columns: all of them are in it, of one release."""
     outside = tuple(name for name in linkage.columns if name not in step.columns)
     promise = step.method.guarantee(replace(setting, left_out=outside))
-    return promise.proved and promise.k is not None and linkage.attack != "composition"
+    return promise.proved and promise.k is not None and not is_of_two_releases(linkage.attack)
 
 
 def _beyond_k(linkage: Risk, found: AgainstK) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import ParameterError
 from anonto.table.attributes import NumericAttribute
 from anonto.table.columns import Column
 from anonto.table.prepare import prepare
@@ -130,9 +129,7 @@ def known_law(method: Any, columns: Sequence[ComparedColumn], open_once: Opener)
         else:
             values.append([column.values[code] for code in present])
     law = method.law(masker, prepared, values)
-    levels = None if law.levels is None else law.levels.of_rows
-    if levels is not None and not columns[0].amounts.row_by_row:
-        raise ParameterError("noise_level", "one for all records where these are attacked from counts", "more")
+    levels = law.levels_of_rows(row_by_row=columns[0].amounts.row_by_row)
     if levels is None:
         row_of_level, level_of_row = np.zeros(1, dtype=np.int64), np.zeros(codes[0].size, dtype=np.int32)
     else:

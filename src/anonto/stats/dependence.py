@@ -242,6 +242,12 @@ def unbiased_scale(variance_a: Squared, variance_b: Squared) -> float:
     return math.sqrt(max(variance_a.unbiased, 0.0) * max(variance_b.unbiased, 0.0))
 
 
+def mean_differences(numbers: Floats, shares: Floats) -> Floats:
+    """For each of some ascending numbers its mean difference to all of them, each with its share."""
+    below, sums = np.cumsum(shares), np.cumsum(shares * numbers)
+    return np.asarray(numbers * (2.0 * below - below[-1]) - 2.0 * sums + sums[-1])
+
+
 def _placed(
     a: Any, b: Any, tax_a: Taxonomy, tax_b: Taxonomy, measure: str, root: str, information_content: str
 ) -> tuple[NominalAttribute, NominalAttribute, Any]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import EncodingError, InputError, NothingToMaskError, ParameterError, TomlError
+from anonto.methods.parameters import parameters_known
 from anonto.methods.registry import METHODS, method_of, parameters_of
 from anonto.ontology.source import kind_of_path, opened
 from anonto.plan import Plan, Step
@@ -114,7 +115,7 @@ def label_of(steps: Sequence[Step]) -> str:
 
 
 def _label(step: Step) -> str:
-    assumed = {one.name: one.default for one in fields(step.method) if one.default is not MISSING}  # type: ignore[arg-type]
+    assumed = {one.name: one.default for one in parameters_known(step.method) if not one.is_needed}
     told = [
         f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
         for name, value in parameters_of(step.method).items()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.assessment import measured
 from anonto.errors import InputError
-from anonto.methods.random_swap import RandomSwap
+from anonto.methods.registry import AT_RANDOM, method_of
 from anonto.plan import Plan, Step
 from anonto.risk.findings import counts_as_risk
 from anonto.run import mask
@@ -53,7 +53,7 @@ class Job:
 
 def at_random_of(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_once: Opener) -> AtRandom:
     """What swapping at random loses of the records that stay; what masking refuses is refused here."""
-    step = Step(RandomSwap(), masked)
+    step = Step(method_of(AT_RANDOM, {}), masked)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         rows = mask(frame, Plan(plan.columns, (step,)), seed=NO_SECRET).rows

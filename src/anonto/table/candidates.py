@@ -19,8 +19,8 @@ import numpy as np
 
 from anonto.errors import AnontoError, NotAFolderError
 from anonto.ontology.catalogue import LISTED, open_ontology
-from anonto.ontology.level_csv import FORMAT as LEVELS
 from anonto.ontology.read import read_ontology
+from anonto.ontology.readers import reader_of
 from anonto.ontology.sniff import sniff
 from anonto.ontology.source import GZIP_MAGIC, decoded, kind_of_path, opened
 from anonto.table.facts import name_words, word_set
@@ -141,7 +141,8 @@ def is_real_hierarchy(taxonomy: Taxonomy) -> bool:
     n_children = np.diff(taxonomy.child_offsets)
     if len(taxonomy) < 3 or 2 * np.count_nonzero(n_parents) < len(taxonomy):
         return False
-    if taxonomy.provenance.format != LEVELS:
+    reader = reader_of(taxonomy.provenance.format)
+    if reader is None or not reader.may_be_a_table:
         return True
     is_inner = n_children > 0
     n_inner = np.count_nonzero(is_inner)

@@ -100,10 +100,6 @@ class Table:
     names: Sequence[str] = ()
     """All columns in file order, where some were left in the file."""
 
-    def column_or_batches(self, name: str) -> pl.Series | TextBatches:
-        """One column, or how to read it where it was left in the file."""
-        return self.apart[name] if name in self.apart else self.column(name)
-
     def column(self, name: str) -> pl.Series:
         """One column, with the values that its file declares as missing turned into missing cells."""
         if name not in self.frame.columns:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.methods.semantic_noise_joint import mean_differences
 from anonto.stats.centre import mean_of
-from anonto.stats.dependence import Spread
+from anonto.stats.dependence import Spread, mean_differences
 from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
 from anonto.taxonomy.closure import closure
 

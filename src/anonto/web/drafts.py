@@ -14,8 +14,6 @@ EMPTY_DRAFT: dict[str, Any] = {
     "repairs": {},
     "ontologies": {},
 }
-TELLING = ("k", "percent", "epsilon", "noise_level", "rate", "width", "bins")
-"""Parameters that a plan is called by."""
 
 
 def references(description: dict[str, Any]) -> list[str]:
@@ -37,12 +35,19 @@ def stem_of(draft: dict[str, Any]) -> str:
 
 
 def plan_label(plan: dict[str, Any]) -> str:
-    """A plan in a few words."""
+    """A plan in a few words: its methods, and the numbers they are given."""
     said = []
     for step in plan["steps"]:
-        numbers = [f"{key} = {step[key]}" for key in TELLING if step.get(key) is not None]
+        numbers = [f"{key} = {value}" for key, value in step.items() if _is_number(value)]
         said.append(f"{step['method']} {', '.join(numbers)}".strip())
     return "; ".join(said) or "nothing masked"
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a parameter is a number, or one for each column."""
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_number, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def are_about_the_same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:

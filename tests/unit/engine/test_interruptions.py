@@ -219,7 +219,7 @@ def test_a_parquet_file_that_changes_while_it_is_masked_in_memory_is_refused(tmp
     read = read_table(path, apart=["code"])
     pl.DataFrame({"code": ["x"] * n_rows, "stays": range(n_rows)}).write_parquet(path)
     with pytest.raises(ChangedFileError):
-        encode(read.column_or_batches("code"))
+        encode(read.apart["code"])
 
 
 def test_what_a_killed_run_left_is_removed_by_one_that_fits_into_memory(folder: Path) -> None:

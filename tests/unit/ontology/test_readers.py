@@ -12,9 +12,9 @@ import pytest
 
 import anonto
 from anonto.cli.main import run
-from anonto.errors import BrokenReaderWarning, MalformedFileError, UnknownFormatError, UnsupportedFormatError
-from anonto.ontology.readers import OWN, Reader, file_endings, reader_of, readers_of_others, warn_of_broken
-from anonto.ontology.sniff import sniff
+from anonto.errors import MalformedFileError, PluginWarning, UnknownFormatError, UnsupportedFormatError
+from anonto.ontology.readers import OWN, Reader, file_endings, reader_of, readers_of_others
+from anonto.ontology.sniff import sniff, warn_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,18 +65,21 @@ def read(source):
 READER = Reader(name="codes", sentence="codes in JSON", read=read, recognises=lambda start: '"codes"' in start.text)
 """
 BROKEN = {
-    "raises": "raise RuntimeError('a cell')",
+    "raises": "raise RuntimeError('no such library')",
     "no-reader": "READER = 'indented'",
     "other-name": "from anonto.ontology.readers import Reader\nREADER = Reader(name='x', sentence='x')",
     "obo": "from anonto.ontology.readers import Reader\nREADER = Reader(name='obo', sentence='not ours')",
 }
-LEFT_OUT = "The ontology reader 'raises' of another package is left out: loading it raised RuntimeError."
+LEFT_OUT = (
+    "The ontology reader 'raises' of another package (more_raises:READER) is left out: RuntimeError: no such library; "
+    "update or remove that package."
+)
 TREE = "INDENTED\nall\n\tinner\n\t\ta\n\t\tb\n\touter\n\t\tc\n\t\td\n"
 
 
 def forget() -> None:
     readers_of_others.cache_clear()
-    warn_of_broken.cache_clear()
+    warn_once.cache_clear()
 
 
 @pytest.fixture
@@ -149,7 +152,7 @@ def test_a_broken_reader_is_warned_about_once_and_harms_no_other(
     install: Callable[..., Path], tree: Path, name: str
 ) -> None:
     install(**{name.replace("-", "_"): BROKEN[name], "indented": INDENTED})
-    with pytest.warns(BrokenReaderWarning, match=name) as told:
+    with pytest.warns(PluginWarning, match=name) as told:
         assert "a" in anonto.read_ontology(tree)
     assert len(told) == 1
     assert "b" in anonto.read_ontology(tree)  # warnings are errors here: it is not told again
@@ -164,7 +167,7 @@ def test_a_reader_that_fails_over_a_file_ends_in_one_of_our_errors(
         indented=INDENTED.replace("    draft, above", "    raise KeyError(source.text)\n    draft, above"),
         looks=INDENTED.replace('"indented"', '"looks"').replace("start.first.", "start.nothing."),
     )
-    with pytest.warns(BrokenReaderWarning, match="'looks' .* looking at a file raised AttributeError"):
+    with pytest.warns(PluginWarning, match="'looks' .* looking at a file raised AttributeError"):
         assert sniff("a;x;*\nb;x;*\n", "x").name == "level-csv"
     assert sniff("a;x;*\nb;x;*\n", "x").name == "level-csv"  # told once
     with pytest.raises(MalformedFileError, match=r"not a valid indented file: its reader raised KeyError"):

@@ -268,7 +268,7 @@ def test_frequencies_of_the_original_are_published_only_where_the_release_has_th
     assert upper("taxonomy-exponential")["change"] > 0
 
 
-@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.has_widths])
+@pytest.mark.parametrize("method", [name for name, method in METHODS.items() if method.widths_by])
 def test_distances_that_would_tell_a_width_are_kept_back(assessed: dict[str, Assessment], method: str) -> None:
     assert all(column["moved"] is None for column in assessed_data(assessed[method], "public")["columns"])
     assert all(column["moved"] is not None for column in assessed_data(assessed[method])["columns"])

@@ -1,6 +1,5 @@
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,7 +10,7 @@ from anonto.release import Release
 from anonto.report.chart import frequency_chart
 from anonto.report.counts import NOT_SHOWN, SMALL
 from anonto.report.data import report_data
-from anonto.report.page import html_report, save_html
+from anonto.report.page import html_report
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 
@@ -125,15 +124,6 @@ def test_a_plan_without_steps_makes_a_page_too() -> None:
     page = Page(html_report(report_data(nothing)))
     assert page.open == []
     assert "Nothing: the plan has no steps" in page.text
-
-
-def test_the_page_is_written_whole_and_not_over_another_file(tmp_path: Path, data: dict[str, Any], html: str) -> None:
-    path = tmp_path / "report.html"
-    save_html(data, path, force=False)
-    assert path.read_text(encoding="utf-8") == html
-    with pytest.raises(anonto.InputError, match="exists already"):
-        save_html(data, path, force=False)
-    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_a_chart_draws_a_hidden_count_like_any_other_hidden_one() -> None:

@@ -1,4 +1,4 @@
-"""The two choices of rank swapping around a reference: its interval, and the reference that follows."""
+"""The choices of rank swapping: the first reference, the interval of a reference, and the reference that follows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,17 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
+
+TIE = 1e-12
+"""Means that differ by no more are equal."""
+
+
+def most_distant_value(means: Floats, counts: Longs, rng: np.random.Generator) -> int:
+    """The value with the largest mean distance to all rows; of several, that of a random row that has one of them."""
+    present = np.flatnonzero(counts)
+    tied = present[means[present] >= means[present].max() - TIE]
+    rows = np.repeat(tied, counts[tied])
+    return int(rows[rng.integers(rows.size)])
 
 
 def nearest_rows(rows: Longs, away: Floats, k: int, rng: np.random.Generator) -> Longs:

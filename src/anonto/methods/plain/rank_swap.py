@@ -17,8 +17,7 @@ import numpy as np
 
 from anonto.arithmetic import matrix_product
 from anonto.methods.flows import flows_of_pairs
-from anonto.methods.plain.intervals import farthest_row, nearest_rows
-from anonto.methods.rank_swap_fixed import most_distant_value
+from anonto.methods.plain.intervals import farthest_row, most_distant_value, nearest_rows
 
 if TYPE_CHECKING:
     from anonto.methods.flows import Flows

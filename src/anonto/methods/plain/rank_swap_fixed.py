@@ -17,7 +17,7 @@ import numpy as np
 
 from anonto.arithmetic import matrix_product
 from anonto.methods.flows import flows_of_pairs
-from anonto.methods.rank_swap_fixed import most_distant_value
+from anonto.methods.plain.intervals import most_distant_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

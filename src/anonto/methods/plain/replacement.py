@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.methods.noise_kernels import CONFLICT, TRIES, TRUNCATED
 from anonto.rng_kernels import mixed
 
 if TYPE_CHECKING:
@@ -26,6 +25,11 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
+
+TRUNCATED, CONFLICT = 1, 2
+"""What is noted of a cell."""
+TRIES = 8
+"""Blind draws from all that are tied before the chosen ones are listed."""
 
 
 def replacement(

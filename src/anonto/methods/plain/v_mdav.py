@@ -18,7 +18,6 @@ import numpy as np
 
 from anonto.methods.plain.mdav import around, as_groups, farthest, mdav
 from anonto.methods.plain.record_distances import distances_to, middle_of, record
-from anonto.methods.variable_size import GAIN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from anonto.methods.grouping.space import Space
 
     Longs = NDArray[np.int64]
+
+GAIN = 0.2
+"""γ: how much nearer to the group than to the others a row must be to join it."""
 
 
 def v_mdav(space: Space, counts: Longs, k: int) -> Groups:

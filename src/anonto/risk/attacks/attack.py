@@ -39,6 +39,8 @@ class Attack:
     """Whether it is tried once for a release, and not by every intruder with what she knows."""
     is_linkage: ClassVar[bool] = False
     """Whether it takes released records for those of persons."""
+    of_two_releases: ClassVar[bool] = False
+    """Whether it looks at two releases, where proofs are about one."""
     of_known_columns: ClassVar[bool] = False
     """Whether its rate follows from the columns that are known of a person alone; the public edition shows no other."""
     needs_trial: ClassVar[bool] = True

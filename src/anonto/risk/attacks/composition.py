@@ -25,6 +25,7 @@ class Composition(Attack):
     not_tried = "other releases of the same persons were not looked at"
     once = True
     is_linkage = True
+    of_two_releases = True
     persons = 5_000
 
     def applies(self, situation: Situation) -> bool:

@@ -65,3 +65,9 @@ def is_linkage(name: str) -> bool:
     """Whether an attack takes released records for those of persons."""
     found = attacks().get(name)
     return found is not None and found.is_linkage
+
+
+def is_of_two_releases(name: str) -> bool:
+    """Whether an attack looks at two releases."""
+    found = attacks().get(name)
+    return found is not None and found.of_two_releases
