@@ -236,7 +236,8 @@ class Fitter:
         """A method whose rows are exchanged where they are: each row is then told what it became."""
         masker = exchanging.masker(drawn_key(self.seed.stream("fit", number)), f"becomes-{number}")
         untouched = dict(zip((one.name for one in columns), exchanging.untouched, strict=True))
-        return FittedStep(method, row_part=RowPart(columns, masker, Key(bytes(32))), untouched=untouched)
+        part = RowPart(columns, masker, Key(bytes(32)))
+        return FittedStep(method, row_part=part, untouched=untouched, facts=masker.facts())
 
     def _fit_rows(self, number: int, method: RowMethod, prepared: Sequence[PreparedColumn]) -> FittedStep:
         """A method that draws for each row."""
@@ -258,7 +259,7 @@ class Fitter:
             for one, attribute in zip(prepared, masker.attributes, strict=True)
         ]
         part = RowPart(tuple(columns), masker, self.seed.key("apply", number))
-        return FittedStep(method, row_part=part, untouched=dict.fromkeys(names, 0))
+        return FittedStep(method, row_part=part, untouched=dict.fromkeys(names, 0), facts=masker.facts())
 
     # ------------------------------------------------------------------------------------------ columns
 

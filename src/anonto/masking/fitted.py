@@ -9,12 +9,13 @@ up from the tallies that come with the masked rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anonto.arithmetic import dot
-from anonto.masking.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally, Tallies
+from anonto.masking.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally, Tallies, added
 from anonto.methods.dealt_flows import DealtFlows
 from anonto.methods.row_masking import moves_between
 from anonto.table.new_cells import settled
@@ -103,24 +104,28 @@ class RowPart:
     masker: RowMasker
     key: Key
 
-    def apply(self, raw: RawCodes, rows: Longs) -> list[Codes | Floats]:
-        """For each column the released codes, or numbers as the column can hold them."""
+    def apply(self, raw: RawCodes, rows: Longs) -> tuple[list[Codes | Floats], Longs | None]:
+        """For each column the released codes, or numbers as the column can hold them; and what the masker counted."""
         parts = slices(0, rows.size, max(rows.size, 1) if self.masker.shares_work else DRAWN_AT_ONCE)
         own = {column.name: raw[column.name] for column in self.columns}
-        drawn = [self._drawn({name: codes[part] for name, codes in own.items()}, rows[part]) for part in parts]
-        if len(drawn) == 1:
-            return drawn[0]
-        return [np.concatenate(of_column) for of_column in zip(*(drawn or [self._drawn(raw, rows)]), strict=True)]
+        found = [
+            self._drawn({name: codes[part] for name, codes in own.items()}, rows[part])
+            for part in parts or [slice(0, 0)]
+        ]
+        if len(found) == 1:
+            return found[0]
+        drawn, counts = zip(*found, strict=True)
+        return [np.concatenate(of_column) for of_column in zip(*drawn, strict=True)], reduce(added, counts)
 
-    def _drawn(self, raw: Mapping[Any, Codes], rows: Longs) -> list[Codes | Floats]:
+    def _drawn(self, raw: Mapping[Any, Codes], rows: Longs) -> tuple[list[Codes | Floats], Longs | None]:
         before = [column.own[raw[column.name]] for column in self.columns]
-        after = self.masker.apply(before, rows, self.key)
+        after, counts = self.masker.apply_and_count(before, rows, self.key)
         return [
             settled(column.prepared, released)
             if isinstance(column, NumberColumn)
             else released.astype(np.int32, copy=False)
             for column, released in zip(self.columns, after, strict=True)
-        ]
+        ], counts
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -161,11 +166,12 @@ class FittedStep:
     ) -> tuple[Released, StepTally]:
         """Mask a batch of rows."""
         released: list[Codes | Floats] = []
+        tally = StepTally()
         for part, own, first in zip(self.flow_parts, groups, before, strict=True):
             released.extend(part.apply(own, first))
         if self.row_part is not None:
-            released.extend(self.row_part.apply(raw, rows))
-        tally = StepTally()
+            drawn, tally.counts = self.row_part.apply(raw, rows)
+            released.extend(drawn)
         same = np.ones(rows.size, dtype=np.bool_)
         out: Released = {}
         for column, codes in zip(self.columns, released, strict=True):
@@ -191,6 +197,10 @@ class FittedStep:
                 [self._alike(column, raw, codes) for column, codes in zip(self.columns, released, strict=True)]
             )
         return out, tally
+
+    def counted_facts(self, tally: StepTally) -> Mapping[str, Any]:
+        """What the evidence says of the step from what was counted of all rows."""
+        return {} if self.row_part is None else self.row_part.masker.counted_facts(tally.counts)
 
     @staticmethod
     def _tally_numbers(column: NumberColumn, raw: Codes, released: Any, places: Codes, tally: StepTally) -> Flags:

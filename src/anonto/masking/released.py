@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -182,14 +183,24 @@ class StepTally:
     unchanged_records: int = 0
     columns: dict[str, ColumnTally] = field(default_factory=dict)
     """Of columns that are masked row by row; of others the flows tell all."""
+    counts: Longs | None = None
+    """What the masker of the rows counted of them, if it counts anything."""
     equal: CountedRecords | None = None
     """How many rows are released alike, where that is asked."""
 
     def add(self, other: StepTally) -> None:
         """Take another stretch; what is counted by record is left to a `RecordCounter`."""
         self.unchanged_records += other.unchanged_records
+        self.counts = added(self.counts, other.counts)
         for name, one in other.columns.items():
             self.columns.setdefault(name, ColumnTally()).add(one)
+
+
+def added(one: Longs | None, other: Longs | None) -> Longs | None:
+    """The counts of two batches together; None for those of nothing."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 class Tallies:

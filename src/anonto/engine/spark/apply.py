@@ -216,21 +216,15 @@ class TallyTask:
             for piece in parts:
                 for own, tally in zip(found, piece.tallies, strict=True):
                     own.append(tally)
-            noted = [_noted(step.fitted) for step in self.masking.steps]
-            content = pickle.dumps((group, found, noted), protocol=5)
+            content = pickle.dumps((group, found), protocol=5)
             yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
 
 
-def _noted(fitted: FittedStep) -> Longs | None:
-    """What a masker noted since it was last asked."""
-    return None if fitted.row_part is None else fitted.row_part.masker.noted()
-
-
-def tallied(contents: Iterable[bytes]) -> Iterator[tuple[list[list[StepTally]], list[Longs | None]]]:
-    """What the tasks handed over, in the order of the rows: for each step the tallies and what was noted."""
+def tallied(contents: Iterable[bytes]) -> Iterator[list[list[StepTally]]]:
+    """What the tasks handed over, in the order of the rows: for each step the tallies."""
     parts = (pickle.loads(content) for content in contents)  # noqa: S301 - our own tasks wrote it
-    for _, found, noted in sorted(parts, key=lambda part: part[0]):
-        yield found, noted
+    for _, found in sorted(parts, key=lambda part: part[0]):
+        yield found
 
 
 # ------------------------------------------------------------------------------------------------ what tasks get

@@ -173,13 +173,10 @@ class OnCluster:
             return tallies
         partly = replace(masking, steps=tuple(masking.steps[number] for number in asked))
         contents = self.source.table.gathered(TallyTask(partly), partly.looked_at, "Counting what becomes of the rows")
-        for found, noted in tallied(contents):
-            for number, own, note in zip(asked, found, noted, strict=True):
+        for found in tallied(contents):
+            for number, own in zip(asked, found, strict=True):
                 for one in own:
                     tallies.add_to(number, one)
-                row_part = fitted.steps[number].row_part
-                if note is not None and row_part is not None:
-                    row_part.masker.note(note)
         return tallies
 
     def _tally(self, step: FittedStep, n_records: int) -> StepTally:
