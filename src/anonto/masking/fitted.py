@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from anonto.arithmetic import dot
+from anonto.errors import TableChangedError
 from anonto.masking.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally, Tallies, added
 from anonto.methods.dealt_flows import DealtFlows
 from anonto.methods.row_masking import moves_between
@@ -23,7 +25,7 @@ from anonto.table.record_counts import CountedRecords, RecordIndex
 from anonto.threads import in_threads, n_threads, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,7 +44,10 @@ if TYPE_CHECKING:
     of each row's record."""
     Released = dict[str, tuple[Codes, Floats | None]]
     """For each column places in its palette, and new numbers if it may have any."""
+    Groups = Sequence[Sequence[Longs]]
+    """For each step, and each of its parts with flows, how many rows of each group there are."""
 
+Batch = TypeVar("Batch")
 DRAWN_AT_ONCE = 1 << 17
 """Rows with draws of their own, which take many times the memory of a code."""
 
@@ -90,10 +95,17 @@ class FlowPart:
 
     def apply(self, groups: Codes, before: Longs) -> list[Codes]:
         """For each column the released codes."""
-        targets = self.flows.apply(groups, self.permutations, before)
+        return self.codes_of(self.flows.apply(groups, self.permutations, before))
+
+    def codes_of(self, targets: Codes) -> list[Codes]:
+        """For each column the released codes that some targets stand for."""
         if self.released is None:
             return [targets]
         return [np.asarray(self.released[targets, place]) for place in range(len(self.columns))]
+
+    def slim(self) -> FlowPart:
+        """Without the ontologies."""
+        return replace(self, columns=tuple(column.slim() for column in self.columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -126,6 +138,10 @@ class RowPart:
             else released.astype(np.int32, copy=False)
             for column, released in zip(self.columns, after, strict=True)
         ], counts
+
+    def slim(self) -> RowPart:
+        """Without the ontologies."""
+        return replace(self, columns=tuple(column.slim() for column in self.columns), masker=self.masker.slim())
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -166,13 +182,42 @@ class FittedStep:
     ) -> tuple[Released, StepTally]:
         """Mask a batch of rows."""
         released: list[Codes | Floats] = []
-        tally = StepTally()
+        counts = None
         for part, own, first in zip(self.flow_parts, groups, before, strict=True):
             released.extend(part.apply(own, first))
         if self.row_part is not None:
-            drawn, tally.counts = self.row_part.apply(raw, rows)
+            drawn, counts = self.row_part.apply(raw, rows)
             released.extend(drawn)
-        same = np.ones(rows.size, dtype=np.bool_)
+        out, tally = self._became(raw, released)
+        tally.counts = counts
+        return out, tally
+
+    def tally_of_flows(self, raw: RawCodes, n_records: int) -> StepTally:
+        """What becomes of all rows, from the flows of the only part of a step: nothing is masked.
+
+        Cells that stay must all be released as they are.
+
+        Args:
+            raw: The raw codes of some rows, one of each group at least.
+            n_records: How many rows there are in all: those of no group stay.
+        """
+        (part,) = self.flow_parts
+        flows, groups = part.flows, part.groups(raw)
+        one_of = np.zeros(flows.sizes.size, dtype=np.int64)
+        one_of[groups[groups >= 0]] = np.flatnonzero(groups >= 0)
+        rows = one_of[flows.sources]
+        _, tally = self._became(
+            {name: raw[name][rows] for name in part.seen}, part.codes_of(flows.targets), flows.amounts
+        )
+        tally.unchanged_records += n_records - int(flows.sizes.sum())
+        return tally
+
+    def _became(
+        self, raw: RawCodes, released: Sequence[Codes | Floats], amounts: Longs | None = None
+    ) -> tuple[Released, StepTally]:
+        """Places and new numbers for what was released, and what became of the rows; each may stand for several."""
+        tally = StepTally()
+        same = np.ones(released[0].size, dtype=np.bool_)
         out: Released = {}
         for column, codes in zip(self.columns, released, strict=True):
             own = raw[column.name]
@@ -191,12 +236,22 @@ class FittedStep:
                 same &= (as_codes >= 0) | (column.stays(own) == own)
             if self.row_part is not None:
                 tally.columns[column.name] = ColumnTally(moves=moves_between(before_it, as_codes))
-        tally.unchanged_records = int(np.count_nonzero(same))
+        tally.unchanged_records = int(np.count_nonzero(same) if amounts is None else amounts[same].sum())
         if self.counts_equal:
-            tally.equal = CountedRecords.of(
-                [self._alike(column, raw, codes) for column, codes in zip(self.columns, released, strict=True)]
-            )
+            alike = [self._alike(column, raw, codes) for column, codes in zip(self.columns, released, strict=True)]
+            tally.equal = CountedRecords.of(alike, amounts)
         return out, tally
+
+    def slim(self) -> FittedStep:
+        """What masks rows, without what only evidence needs: ontologies, moves, facts."""
+        return replace(
+            self,
+            flow_parts=tuple(part.slim() for part in self.flow_parts),
+            row_part=None if self.row_part is None else self.row_part.slim(),
+            moves={},
+            untouched={},
+            facts={},
+        )
 
     def counted_facts(self, tally: StepTally) -> Mapping[str, Any]:
         """What the evidence says of the step from what was counted of all rows."""
@@ -273,6 +328,11 @@ class FittedSteps:
         steps = (replace(step, flow_parts=tuple(part.dealt() for part in step.flow_parts)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
+    def slim(self) -> FittedSteps:
+        """What masks rows, without what only evidence needs: what goes to another process."""
+        counted = {name: column.bare() for name, column in self.counted.items()}
+        return replace(self, steps=tuple(step.slim() for step in self.steps), counted=counted)
+
     def groups(self, raw: RawCodes) -> list[list[Codes]]:
         """For each step, and each of its parts with flows, the group of each row."""
         return [step.groups(raw) for step in self.steps]
@@ -305,22 +365,28 @@ class FittedSteps:
         return out, tallies
 
     def apply_all(
-        self, batches: Sequence[slice], read: Callable[[slice], tuple[RawCodes, Longs]]
-    ) -> Iterator[tuple[slice, Released, list[StepTally], Longs]]:
-        """Mask all batches of a table on this machine, some at once; they come out in order.
+        self,
+        batches: Iterable[Batch],
+        read: Callable[[Batch], tuple[RawCodes, Longs]],
+        before: Groups | None = None,
+        behind: Groups | None = None,
+    ) -> Iterator[tuple[Batch, Released, list[StepTally], Longs]]:
+        """Mask consecutive batches of a table, as many at once as there are threads; they come out in order.
 
         Args:
             batches: What tells batches apart, in the order of their rows.
             read: Gives the raw codes of the rows of a batch that stay, and their numbers.
+            before: How many rows of each group stand before the first batch; None for none.
+            behind: The same behind the last one, where that is known: other rows are refused before they are masked.
         """
-        before = self.nothing_before()
-        for start in range(0, len(batches), n_threads()):
-            together = batches[start : start + n_threads()]
+        passed: Groups = self.nothing_before() if before is None else before
+        waiting = iter(batches)
+        while together := list(islice(waiting, n_threads())):
             places = slices(0, len(together), 1)
             seen: dict[int, Any] = {}
             done: dict[int, Any] = {}
 
-            def look(place: slice, together: Sequence[slice] = together, seen: dict[int, Any] = seen) -> None:
+            def look(place: slice, together: Sequence[Batch] = together, seen: dict[int, Any] = seen) -> None:
                 raw, rows = read(together[place.start])
                 groups = self.groups(raw)
                 seen[place.start] = raw, rows, groups, self.count_groups(groups)
@@ -332,10 +398,29 @@ class FittedSteps:
             in_threads(look, places)
             for place in range(len(together)):
                 counts = seen[place][3]
-                seen[place] = (*seen[place], before)
-                before = [
-                    [old + new for old, new in zip(*both, strict=True)] for both in zip(before, counts, strict=True)
-                ]
+                seen[place] = (*seen[place], passed)
+                passed = _added(passed, counts)
+                if behind is not None and not _none_above(passed, behind):
+                    raise TableChangedError
             in_threads(mask, places)
             for place, batch in enumerate(together):
                 yield (batch, *done.pop(place))
+        if behind is not None and not _none_above(behind, passed):
+            raise TableChangedError
+
+
+def _added(before: Groups, counts: Groups) -> Groups:
+    """What stands behind a batch; one with groups that nobody had seen is refused."""
+    if any(old.size != new.size for old, new in _pairs(before, counts)):
+        raise TableChangedError
+    return [[old + new for old, new in zip(*both, strict=True)] for both in zip(before, counts, strict=True)]
+
+
+def _none_above(some: Groups, others: Groups) -> bool:
+    """Whether there are at most as many rows of each group as others have."""
+    return not any((one > other).any() for one, other in _pairs(some, others))
+
+
+def _pairs(some: Groups, others: Groups) -> Iterator[tuple[Longs, Longs]]:
+    for both in zip(some, others, strict=True):
+        yield from zip(*both, strict=True)
