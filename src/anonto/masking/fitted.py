@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from anonto.methods.row_masking import RowMasker
     from anonto.rng import Key, KeyedPermutations
     from anonto.table.counted import LearntColumn
+    from anonto.table.prepare import Dropping
 
     Codes = NDArray[np.int32]
     Flags = NDArray[np.bool_]
@@ -50,19 +51,6 @@ if TYPE_CHECKING:
 Batch = TypeVar("Batch")
 DRAWN_AT_ONCE = 1 << 17
 """Rows with draws of their own, which take many times the memory of a code."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Dropping:
-    """Which rows a policy drops."""
-
-    by_column: Mapping[str, Flags]
-    """For each column that drops rows, by raw code, and behind them for a null."""
-
-    def stays(self, raw: RawCodes) -> Flags:
-        """Which rows stay."""
-        leaves = [flags[raw[name]] for name, flags in self.by_column.items()]
-        return np.asarray(~np.logical_or.reduce(leaves))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -294,7 +282,7 @@ class FittedSteps:
     counted: Mapping[str, LearntColumn]
     """The columns that a step or a policy looks at, counted in the rows that stay."""
     dropping: Dropping | None
-    """Which rows leave; None where all stay."""
+    """Which rows leave, by raw codes; None where all stay."""
     n_rows: int
     n_records: int
     """Rows that stay."""
