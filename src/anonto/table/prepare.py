@@ -6,6 +6,7 @@ A cell that does not take part stays in its row as it is, or its record is dropp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,18 +63,20 @@ class PreparedColumn:
 
 
 def opener(folder: Path | None = None) -> Opener:
-    """A function that opens ontologies, each once; relative paths start at the folder if there is one."""
-    opened: dict[str, Taxonomy] = {}
+    """A function that opens ontologies, each once; relative paths start at the folder if there is one.
 
-    def open_once(ontology: str | Taxonomy) -> Taxonomy:
-        if isinstance(ontology, Taxonomy):
-            return ontology
-        if ontology not in opened:
-            beside = folder / ontology if folder is not None else None
-            opened[ontology] = open_ontology(beside if beside is not None and beside.exists() else ontology)
-        return opened[ontology]
+    What is pickled of it has all that it opened with it.
+    """
+    return partial(_open_once, folder, {})
 
-    return open_once
+
+def _open_once(folder: Path | None, opened: dict[str, Taxonomy], ontology: str | Taxonomy) -> Taxonomy:
+    if isinstance(ontology, Taxonomy):
+        return ontology
+    if ontology not in opened:
+        beside = folder / ontology if folder is not None else None
+        opened[ontology] = open_ontology(beside if beside is not None and beside.exists() else ontology)
+    return opened[ontology]
 
 
 def encode_described(name: str, values: Any, description: ColumnDescription) -> Column:
