@@ -233,6 +233,7 @@ class _SecondMasking:
     """
 
     original: Any
+    """Of a file its path: the table is not held in memory for a report that may never be asked for."""
     releases: tuple[tuple[Plan, Seed], ...]
     """The plan and the seed of the release, and of a second release if one was given."""
     predict: str | None
@@ -244,18 +245,16 @@ class _SecondMasking:
     def __call__(self) -> Assessment:
         """What was found."""
         if self.found is None:
-            first, *others = [(self._masked(number), plan) for number, (plan, _) in enumerate(self.releases)]
+            original = opened(self.original, self.releases[0][0])
+            first, *others = [
+                (made_anew(original, plan, seed.derived("second masking", number))[0], plan)
+                for number, (plan, seed) in enumerate(self.releases)
+            ]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came with the release
                 second = others[0] if others else None
-                found = assess(
-                    self.original, *first, same_order=True, predict=self.predict, second=second, seed=self.seed
-                )
+                found = assess(original, *first, same_order=True, predict=self.predict, second=second, seed=self.seed)
             of_release = {name: self.facts[name] for name in ("guarantees", "settings", "made_anew", "kept_order")}
             kept_order = (by_row_order(found.n_records),) if self.facts["kept_order"] else ()
             self.found = replace(found, risk=(*found.risk, *kept_order), facts={**found.facts, **of_release})
         return self.found
-
-    def _masked(self, number: int) -> Any:
-        plan, seed = self.releases[number]
-        return made_anew(self.original, plan, seed.derived("second masking", number))[0]

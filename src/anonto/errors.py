@@ -1269,10 +1269,11 @@ class UncheckedRowsError(InputError):
 class ForeignRecordError(InputError):
     """A private record that does not lead from this original to this release."""
 
-    def __init__(self) -> None:
+    def __init__(self, masked: str | None = None) -> None:
+        other = "" if masked is None else f" The record is of the file {masked!r}, which had another content."
         super().__init__(
             "The original masked anew with this plan and this private record is not the masked table; give those "
-            "that belong together."
+            f"that belong together.{other}"
         )
 
 

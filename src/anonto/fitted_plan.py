@@ -207,10 +207,20 @@ class _Fitted:
 
 
 class FittedPlan:
-    """Masks records that come later, and counts the rows that came."""
+    """Masks records that come later, and counts the rows that came.
+
+    Nothing else of it changes. It can be pickled, with all that it needs; whoever has that has the reference and the
+    seed.
+    """
 
     def __init__(self, fitted: _Fitted, n_rows: int = 0) -> None:
         self._fitted, self._n_rows = fitted, n_rows
+        self._steps = fitted.steps
+        """With values that came later: what is known of them is not looked up again, and changes nothing."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What was fitted, and the number of the next row."""
+        return type(self), (self._fitted, self._n_rows)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self._fitted.plan.masked)} columns masked, {self._n_rows:,} rows so far>"
@@ -245,11 +255,11 @@ class FittedPlan:
         batch = InMemory(table, plan, first_row=first)
         counted = batch.count(plan, known.open_once)
         fitter = Fitter(batch, counted.columns, plan, known.seed, known.open_once)
-        grown = tuple(step.grown(fitter) for step in known.steps)
-        here = fit_counted(counted, [step.for_batch(fitter) for step in grown])
+        steps = tuple(step.grown(fitter) for step in self._steps)
+        here = fit_counted(counted, [step.for_batch(fitter) for step in steps])
         masked, _ = batch.apply(here)
         out = masked.table(plan.identifiers(batch.names), plan.scales)
-        self._fitted, self._n_rows = replace(known, steps=grown), max(self._n_rows, first + counted.n_rows)
+        self._steps, self._n_rows = steps, max(self._n_rows, first + counted.n_rows)
         return out
 
     def save(self, path: str | os.PathLike[str], *, force: bool = True) -> None:

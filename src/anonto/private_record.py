@@ -78,6 +78,14 @@ class PrivateRecord:
         cut = {str(number): rows for number, rows in self.block_rows.items()}
         path.write_text(json.dumps(record | ({"block_rows": cut} if cut else {}), indent=2) + "\n", encoding="utf-8")
 
+    def other_input_than(self, origin: Origin | None) -> str | None:
+        """The name of the file that was masked, where a file has another content; None where it is the same, or none.
+
+        A file that was written anew may hold the same cells.
+        """
+        is_other = origin is not None and origin.sha256 and self.input_sha256 not in {"", origin.sha256}
+        return self.input_name if is_other else None
+
     def in_blocks(self, plan: Plan) -> Plan:
         """The plan with the blocks that its release was masked in; refused where the plan has no such steps."""
         if any(not 1 <= number <= len(plan.steps) for number in self.block_rows):

@@ -18,7 +18,7 @@ from anonto.rng import Seed, row_order
 from anonto.table.beside import files_beside, written_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -77,6 +77,36 @@ class MaskedRows(Protocol):
     def warn_of_changes(self, path: str | os.PathLike[str], dropped: Sequence[str]) -> None:
         """Warn of what the format of an output could not hold."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where a release is written."""
+
+    table: str | os.PathLike[str]
+    record: Path | None
+    """The private record, if it is wanted."""
+    report: Path | None
+
+    @classmethod
+    def of(
+        cls,
+        table: str | os.PathLike[str],
+        private: bool | str | os.PathLike[str],
+        report: str | os.PathLike[str] | None,
+        record_beside: Callable[[str | os.PathLike[str]], Path],
+    ) -> Outputs:
+        """As `Release.save` takes them; where the private record of a table lies is only asked if nobody says it."""
+        if private is False:
+            record = None
+        else:
+            record = Path(private) if isinstance(private, str | os.PathLike) else record_beside(table)
+        return cls(table, record, None if report is None else Path(report))
+
+    @property
+    def beside(self) -> list[Path]:
+        """The files beside the table."""
+        return [one for one in (self.record, self.report) if one is not None]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -155,23 +185,23 @@ class Release:
         Returns:
             The evidence of what was written. It differs from ``evidence`` where the order is kept.
         """
+        outputs = Outputs.of(path, private, report, self.masked_rows.record_beside)
+        self.masked_rows.require_apart(path, outputs.beside, self.plan.ontology_files)
+        return self.put_into(outputs, keep_order=keep_order, force=force)
+
+    def put_into(self, outputs: Outputs, *, keep_order: bool, force: bool) -> dict[str, Any]:
+        """Write the files of a release, of which it is known that none would replace what was read."""
         rows, outcome = self.masked_rows, self.outcome.in_order() if keep_order else self.outcome
-        if private is False:
-            record = None
-        else:
-            record = Path(private) if isinstance(private, str | os.PathLike) else rows.record_beside(path)
-        page = None if report is None else Path(report)
-        rows.require_apart(path, [one for one in (record, page) if one is not None], self.plan.ontology_files)
         order = None if keep_order else row_order(self.seed, "order of rows", self.evidence["n_records"])
-        with files_beside() as files, rows.place_for(path, files, force=force) as place:
-            record_file = None if record is None else files.add(record, force=force, mode=0o600)
-            report_file = None if page is None else files.add(page, force=force)
-            rows.write(place, path, self.identifiers, order, self.plan.scales)
-            if report_file is not None:
-                report_file.write_text(outcome.report(), encoding="utf-8")
-            if record_file is not None:
-                self._record().write(record_file)
-        rows.warn_of_changes(path, self.identifiers)
+        with files_beside() as files, rows.place_for(outputs.table, files, force=force) as place:
+            record = None if outputs.record is None else files.add(outputs.record, force=force, mode=0o600)
+            page = None if outputs.report is None else files.add(outputs.report, force=force)
+            rows.write(place, outputs.table, self.identifiers, order, self.plan.scales)
+            if page is not None:
+                page.write_text(outcome.report(), encoding="utf-8")
+            if record is not None:
+                self._record().write(record)
+        rows.warn_of_changes(outputs.table, self.identifiers)
         return outcome.evidence
 
     def save_private(self, path: str | os.PathLike[str], *, force: bool = True) -> None:

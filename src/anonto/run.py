@@ -15,7 +15,7 @@ from anonto.masking.evidence import outcome_of
 from anonto.masking.fit import fit as fit_plan
 from anonto.plan import Plan, plan_of
 from anonto.private_record import PrivateRecord
-from anonto.release import Release
+from anonto.release import Outputs, Release
 from anonto.rng import seed_of
 from anonto.table.beside import require_free
 from anonto.table.door import is_spark_frame
@@ -114,18 +114,15 @@ def mask_file(
     """
     chosen, target = plan_of(plan), Path(output)
     limit = None if memory is None else memory_of(memory)
-    named = Path(private) if isinstance(private, str | os.PathLike) else PrivateRecord.beside(target)
-    record = None if private is False else named
-    page = None if report is None else Path(report)
+    outputs = Outputs.of(target, private, report, PrivateRecord.beside)
     files = parquet_files(table)
     read = [*(files or [Path(table)]), *([Path(plan)] if isinstance(plan, str | os.PathLike) else [])]
-    outputs = [one for one in (target, record, page) if one is not None]
-    require_free([*read, *chosen.ontology_files], outputs, force=force)
+    require_free([*read, *chosen.ontology_files], [target, *outputs.beside], force=force)
     if files is not None:
-        require_outside(table, [one for one in (target, page) if one is not None])
+        require_outside(table, [target, *([] if outputs.report is None else [outputs.report])])
     with _opened(table, chosen, limit, target) as engine:
         release = _released(engine, chosen, _secret(seed))
-        release.save(target, keep_order=keep_order, private=record or False, report=page, force=force)
+        release.put_into(outputs, keep_order=keep_order, force=force)
     return release.in_order() if keep_order else release
 
 
@@ -139,12 +136,13 @@ def _secret(seed: int | None) -> Seed:
 @contextmanager
 def _opened(table: str | os.PathLike[str], plan: Plan, memory: int | None, output: Path) -> Iterator[Engine]:
     """The engine for a table file: in memory where it fits, else over files."""
+    found = output_format(output)
     if parquet_files(table) is None and (memory is None or _fits(Path(table), plan, memory)):
         from anonto.engine.memory.source import InMemory
 
         yield InMemory(table, plan)
         return
-    if output_format(output) not in {"csv", "parquet"}:
+    if found not in {"csv", "parquet"}:
         raise NotInStretchesError(output.name, memory or DEFAULT_MEMORY)
     from anonto.engine.files.source import OutOfCore
 

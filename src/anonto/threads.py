@@ -35,7 +35,9 @@ def in_threads(work: Callable[[slice], None], parts: list[slice]) -> None:
 
 
 def n_threads() -> int:
-    """How many threads there are."""
+    """How many threads share work that is begun here: in such work, and where a process stays alone, just this one."""
+    if getattr(_here, "is_worker", False):
+        return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -1,9 +1,11 @@
 """What every method releases of one table with one seed, in every format: a change of the code changes none of it.
 
 The digests of cells, types, order of rows, evidence and reports stand in `golden_releases.json`. A release that should
-change gets a line in the changelog, and the file is written anew:
+change gets a line in the changelog, and the file is written anew; what a cluster releases is written by the second
+script, the test of every engine:
 
     python tests/contract/test_golden_releases.py
+    python tests/spark/test_every_engine.py
 """
 
 from __future__ import annotations
@@ -46,6 +48,8 @@ WAYS = {
     "over files": ("csv", "parquet"),
 }
 LIBRARIES = ("pandas", "polars", "pyarrow")
+ON_A_CLUSTER = "on a cluster, parquet"
+ENGINES = {"memory": "in memory, parquet", "files": "over files, parquet", "spark": ON_A_CLUSTER}
 
 
 def table(n: int = 240) -> pl.DataFrame:
@@ -104,12 +108,19 @@ def write(path: Path, *, in_parts: bool) -> None:
 
 def digest(path: Path, evidence: dict[str, Any], page: Path) -> dict[str, str]:
     """Of the released cells as they are read back, the evidence, and the report without its charts."""
-    released = read_table(path).frame
-    cells = f"{released.schema}\n{released.write_csv()}"
-    parts = {"cells": cells, "evidence": as_json(evidence)}
+    found = digest_of_cells(read_table(path).frame, evidence)
     if path.suffix == ".csv":
         without_charts = re.sub(r"<svg.*?</svg>", "", page.read_text(), flags=re.DOTALL)
-        parts |= {"bytes": path.read_text(), "report": without_charts}
+        found |= hashed({"bytes": path.read_text(), "report": without_charts})
+    return found
+
+
+def digest_of_cells(released: pl.DataFrame, evidence: dict[str, Any]) -> dict[str, str]:
+    """Of names, types, cells and order of rows, whatever wrote them, and of the evidence."""
+    return hashed({"cells": f"{released.schema}\n{released.write_csv()}", "evidence": as_json(evidence)})
+
+
+def hashed(parts: dict[str, str]) -> dict[str, str]:
     return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in parts.items()}
 
 
@@ -148,8 +159,7 @@ def digest_of_frame(library: str, method: str) -> dict[str, str]:
         cells = f"{released.dtypes.to_dict()}\n{released.to_csv(na_rep='missing')}"
     else:
         cells = f"{released.schema}\n{released.to_pylist() if library == 'pyarrow' else released.write_csv()}"
-    parts = {"cells": cells, "evidence": as_json(release.evidence)}
-    return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in parts.items()}
+    return hashed({"cells": cells, "evidence": as_json(release.evidence)})
 
 
 def as_json(evidence: dict[str, Any]) -> str:
@@ -159,8 +169,14 @@ def as_json(evidence: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_method_releases_what_it_released_before(method: str, tmp_path: Path) -> None:
-    golden = json.loads(GOLDEN.read_text())
-    assert releases(method, tmp_path) == golden[method]
+    golden = json.loads(GOLDEN.read_text())[method]
+    assert releases(method, tmp_path) | {ON_A_CLUSTER: golden[ON_A_CLUSTER]} == golden
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_engine_is_written_down_with_the_same_release(method: str) -> None:
+    golden = json.loads(GOLDEN.read_text())[method]
+    assert golden[ENGINES["memory"]] == golden[ENGINES["files"]] == golden[ENGINES["spark"]]
 
 
 def test_every_method_has_a_golden_release() -> None:
@@ -170,5 +186,7 @@ def test_every_method_has_a_golden_release() -> None:
 
 
 if __name__ == "__main__":
+    before = json.loads(GOLDEN.read_text())
     with tempfile.TemporaryDirectory() as scratch:
-        GOLDEN.write_text(json.dumps({one: releases(one, Path(scratch)) for one in METHODS}, indent=1) + "\n")
+        anew = {one: {**before.get(one, {}), **releases(one, Path(scratch))} for one in METHODS}
+    GOLDEN.write_text(json.dumps(anew, indent=1) + "\n")

@@ -14,6 +14,8 @@ import pytest
 
 import anonto
 from anonto.cli.main import run
+from anonto.comparing import in_memory
+from anonto.engine.memory import count
 from anonto.errors import (
     ForeignRecordError,
     ForeignReleaseError,
@@ -30,6 +32,7 @@ from anonto.report.assessed import assessed_data
 from anonto.risk.alignment import SHUFFLED, shows_order
 from anonto.risk.findings import GUESSABLE_SEED, NO_RECORDS, WITHOUT_A_CONCEPT
 from anonto.risk.row_order import FINDING
+from anonto.table.reading import read_table
 
 pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.MostlyUnchangedWarning")
 
@@ -154,6 +157,38 @@ def test_a_record_of_another_release_is_refused_and_a_kept_order_is_seen(table: 
         anonto.assess(cells, tmp_path / "a.parquet", plan, private=tmp_path / "b.parquet.private.json")
     with pytest.raises(UncheckedRowsError):
         anonto.assess(cells, tmp_path / "a.parquet", plan)
+
+
+def test_a_file_is_read_once_and_once_more_for_a_public_report(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.write_parquet(tmp_path / "in.parquet")
+    anonto.mask_file(tmp_path / "in.parquet", PLAN, tmp_path / "out.parquet", seed=SEED)
+    read: list[str] = []
+
+    def reading(path: Any, **how: Any) -> Any:
+        read.append(Path(path).name)
+        return read_table(path, **how)
+
+    monkeypatch.setattr(in_memory, "read_table", reading)
+    out = tmp_path / "out.parquet"
+    found = anonto.assess(tmp_path / "in.parquet", out, PLAN, private=f"{out}.private.json")
+    assert sorted(read) == ["in.parquet", "out.parquet"]
+    read.clear()
+    assessed_data(found, "public")
+    assert read == ["in.parquet"]
+
+
+def test_a_record_of_another_file_is_told_so(table: pl.DataFrame, tmp_path: Path) -> None:
+    for name, rows in (("a", table), ("b", table.reverse())):
+        rows.write_parquet(tmp_path / f"{name}.parquet")
+        anonto.mask_file(tmp_path / f"{name}.parquet", PLAN, tmp_path / f"{name}-out.parquet")
+    record = tmp_path / "b-out.parquet.private.json"
+    with pytest.raises(ForeignRecordError, match=r"The record is of the file 'b\.parquet', which had another content"):
+        anonto.assess(tmp_path / "a.parquet", tmp_path / "a-out.parquet", PLAN, private=record)
+    (tmp_path / "other.json").write_text(json.dumps({"seed": "77"}))
+    with pytest.raises(ForeignRecordError, match=r"belong together\.$"):
+        anonto.assess(tmp_path / "a.parquet", tmp_path / "a-out.parquet", PLAN, private=tmp_path / "other.json")
 
 
 def test_a_release_that_does_not_fit_is_refused(table: pl.DataFrame, tmp_path: Path) -> None:
@@ -330,9 +365,8 @@ def test_a_release_in_a_format_that_loses_types_is_assessed_like_any(
 
 
 def test_each_column_of_each_table_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the original, of the release and, with the private record, of the release made anew."""
-    from anonto.comparing import in_memory
-    from anonto.table import columns, comparison
+    """Of the original, of the release and, with its record, of the release made anew; masking takes the first."""
+    from anonto.table import columns, comparison, door
 
     original = pl.DataFrame(
         {
@@ -359,8 +393,8 @@ def test_each_column_of_each_table_is_encoded_once(tmp_path: Path, monkeypatch: 
         seen.append(len(values))
         return columns.encode(values)
 
-    monkeypatch.setattr(in_memory, "encode", spy)
-    monkeypatch.setattr(comparison, "encode", spy)
+    for module in (in_memory, comparison, door, count):
+        monkeypatch.setattr(module, "encode", spy)
     anonto.assess(original, release.table, plan)
     assert sorted(seen) == [72] * 4 + [84] * 4
     seen.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import stat
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -65,6 +66,29 @@ def test_what_is_read_again_goes_on_with_the_same_noise(kind: str, tmp_path: Pat
     assert again.evidence == first.evidence
     assert again.apply(sample()[7:50]).equals(first.apply(sample()[7:50]))
     assert again.apply(sample(), first_row=0).equals(anonto.mask(sample(), plan_for(), seed=SEED).table)
+
+
+@pytest.mark.parametrize("method", ["semantic-noise", "semantic-noise-joint", "taxonomy-exponential"])
+@pytest.mark.parametrize("ontology", ["illnesses", "ills.csv", "read"])
+def test_what_is_pickled_masks_the_same_bytes_also_where_the_ontology_is_gone(
+    method: str, ontology: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "ills.csv"
+    file.write_text("id,parent\nill,\nflu,ill\nburn,ill\nmeasles,flu\nfracture,burn\n", encoding="utf-8")
+    plan = plan_for(method)
+    plan["columns"]["illness"]["ontology"] = anonto.read_ontology(file) if ontology == "read" else ontology
+    first = anonto.fit(sample(), anonto.Plan.from_dict(plan, folder=tmp_path), seed=SEED)
+    first.apply(sample()[:7])
+    file.unlink()
+    again = pickle.loads(pickle.dumps(first))  # noqa: S301 - our own
+    assert (again.n_rows, again.evidence, repr(again)) == (7, first.evidence, repr(first))
+    later = sample()[7:90].with_columns(illness=pl.lit("fracture"))  # The reference does not have it.
+    for rows in (sample()[7:50], later, sample()[50:]):
+        released = [one.apply(rows).write_ipc(None).getvalue() for one in (first, again)]
+        assert released[0] == released[1]
+    assert first.n_rows == again.n_rows == 203
+    by_other_name = anonto.stream(sample(), plan_for(method), seed=SEED)
+    assert isinstance(pickle.loads(pickle.dumps(by_other_name)), anonto.Stream)  # noqa: S301 - our own
 
 
 def test_only_its_owner_can_read_the_file_and_columns_that_nobody_looks_at_are_not_in_it(tmp_path: Path) -> None:

@@ -41,15 +41,32 @@ if TYPE_CHECKING:
     from anonto.risk.comparison import Comparison
     from anonto.rng import Seed
     from anonto.table.columns import Column
+    from anonto.table.table import Origin
 
 
-def opened(table: Any, plan: Plan) -> Door:
-    """A table of this machine; a file is read as the plan says."""
+class Compared(Door):
+    """A table whose columns are encoded once, however often it is compared and masked anew."""
+
+    def __init__(self, table: Any, origin: Origin | None = None) -> None:
+        super().__init__(table, origin=origin)
+        self._columns: dict[str, Column] = {}
+
+    def encoded(self, name: str) -> Column:
+        """One column as codes."""
+        if name not in self._columns:
+            self._columns[name] = super().encoded(name)
+        return self._columns[name]
+
+
+def opened(table: Any, plan: Plan) -> Compared:
+    """A table of this machine, or one that is open already; a file is read as the plan says."""
+    if isinstance(table, Compared):
+        return table
     whole = of_files(table, plan)
     if not isinstance(whole, str | os.PathLike):
-        return Door(whole)
+        return Compared(whole)
     read = read_table(whole, **plan.reading)
-    return Door(read.frame, origin=read.origin)
+    return Compared(read.frame, read.origin)
 
 
 def of_files(table: Any, plan: Plan) -> Any:
@@ -67,7 +84,7 @@ def made_anew(original: Any, plan: Plan, seed: Seed) -> tuple[Any, Sequence[Sett
 
 
 def compared_in_memory(
-    before: Door,
+    before: Compared,
     masked: Any,
     plan: Plan,
     record: PrivateRecord | None,
@@ -100,9 +117,8 @@ def compared_in_memory(
         )
     open_once = opener(plan.folder)
     dropping = [name for name in expected if name in plan.columns and "drop" in _policies(plan, name)]
-    originals = {name: encode(before.series(name)) for name in dropping}
     stays = rows_that_stay(
-        {name: described(name, one, plan.description(name)) for name, one in originals.items()},
+        {name: described(name, before.encoded(name), plan.description(name)) for name in dropping},
         plan.description,
         open_once,
     )
@@ -112,7 +128,7 @@ def compared_in_memory(
     cells = {}
     for name in expected:
         own, new = before.series(name), after.series(name)
-        texts = originals.pop(name) if name in originals else encode(own)
+        texts = before.encoded(name)
         is_described = name in plan.columns or name in plan.masked
         as_written = (written(before, name), written(after, name)) if is_described else (own, new)
         cells[name] = BothCells(
@@ -123,7 +139,7 @@ def compared_in_memory(
     order, settings = None, None
     if record is not None:
         again, settings = made_anew(before, plan, record.seed)
-        order = _order_of(Door(again, origin=after.origin), cells, record.seed)
+        order = _order_of(Door(again, origin=after.origin), cells, record, before.origin)
     if order is not None:
         cells = {name: _reordered(one, order) for name, one in cells.items()}
     as_is = [name for name in expected if name not in plan.masked]
@@ -155,19 +171,21 @@ def _policies(plan: Plan, name: str) -> tuple[str, str]:
     return description.missing, description.unmatched
 
 
-def _order_of(again: Door, cells: Mapping[str, BothCells], seed: Seed) -> NDArray[np.int64] | None:
+def _order_of(
+    again: Door, cells: Mapping[str, BothCells], record: PrivateRecord, origin: Origin | None
+) -> NDArray[np.int64] | None:
     """For each row of the original the place of its row in the release; None where the order was kept.
 
     Only the plan and the private record of this release give the same cells again.
     """
-    pairs = [(encode(again.series(name)), one.masked) for name, one in cells.items()]
+    pairs = [(again.encoded(name), one.masked) for name, one in cells.items()]
     n_rows = len(again)
     places = np.empty(n_rows, dtype=np.int64)
-    places[row_order(seed, "order of rows", n_rows).part(0, n_rows)] = np.arange(n_rows)
+    places[row_order(record.seed, "order of rows", n_rows).part(0, n_rows)] = np.arange(n_rows)
     if all(_are_equal(one, found, places) for one, found in pairs):
         return places
     if not all(_are_equal(one, found, slice(None)) for one, found in pairs):
-        raise ForeignRecordError
+        raise ForeignRecordError(record.other_input_than(origin))
     return None
 
 

@@ -196,8 +196,8 @@ def outcome_of(plan: Plan, names: Sequence[str], fitted: FittedSteps, tallies: T
         for step, tally in zip(fitted.steps, tallies.steps, strict=True)
     ]
     facts = [
-        {**_facts(step), **({} if real_k is None else {"real_k": real_k})}
-        for step, real_k in zip(fitted.steps, tallies.real_k(fitted.n_records), strict=True)
+        {**step.facts, **step.counted_facts(tally), **({} if real_k is None else {"real_k": real_k})}
+        for step, tally, real_k in zip(fitted.steps, tallies.steps, tallies.real_k(fitted.n_records), strict=True)
     ]
     settings = tuple(
         plan.setting(
@@ -225,10 +225,6 @@ def outcome_of(plan: Plan, names: Sequence[str], fitted: FittedSteps, tallies: T
     }
     masked = {one.name: one for own in columns for one in own}
     return Outcome(evidence=evidence, settings=settings, plan=plan, masked=masked)
-
-
-def _facts(step: FittedStep) -> dict[str, Any]:
-    return dict(step.facts if step.row_part is None else step.row_part.masker.facts([], []))
 
 
 def _step_evidence(

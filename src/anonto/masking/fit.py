@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from anonto.errors import MoreMemoryError, TooWideRangeError
-from anonto.masking.fitted import Dropping, FittedStep, FittedSteps, FlowPart, RowPart
+from anonto.masking.fitted import FittedStep, FittedSteps, FlowPart, RowPart
 from anonto.masking.released import NumberColumn, OutColumn
 from anonto.methods.cells import drawn_key
 from anonto.rng import Key, keyed_permutations
-from anonto.table.attributes import ExtendedAttribute, NumericAttribute, first_codes
+from anonto.table.attributes import NumericAttribute, first_codes
 from anonto.table.columns import MISSING, changes_nothing
 from anonto.table.door import longer_polars
 from anonto.table.missing_codes import Recoded, by_name, code_of, declared_codes, released_code
 from anonto.table.new_cells import new_cells, settled
-from anonto.table.prepare import described, prepare, values_to_drop
+from anonto.table.prepare import Dropping, described, prepare, values_to_drop, with_missing_as_value
 from anonto.table.record_counts import CountedRecords, RecordIndex
 from anonto.table.records import Records
 
@@ -139,10 +139,8 @@ def dropping(
     for name, column in learnt.items():
         counted = described(name, column.column(), descriptions[name])
         values = values_to_drop(counted, descriptions[name], open_once)
-        flags = values[column.places_in(counted.values)]
-        n_null = column.n_rows - int(column.counts.sum())
-        if (column.counts[flags[:-1]] > 0).any() or (flags[-1] and n_null):
-            by_column[name] = flags
+        if values is not None:
+            by_column[name] = values[column.places_in(counted.values)]
     return Dropping(by_column) if by_column else None
 
 
@@ -236,7 +234,8 @@ class Fitter:
         """A method whose rows are exchanged where they are: each row is then told what it became."""
         masker = exchanging.masker(drawn_key(self.seed.stream("fit", number)), f"becomes-{number}")
         untouched = dict(zip((one.name for one in columns), exchanging.untouched, strict=True))
-        return FittedStep(method, row_part=RowPart(columns, masker, Key(bytes(32))), untouched=untouched)
+        part = RowPart(columns, masker, Key(bytes(32)))
+        return FittedStep(method, row_part=part, untouched=untouched, facts=masker.facts())
 
     def _fit_rows(self, number: int, method: RowMethod, prepared: Sequence[PreparedColumn]) -> FittedStep:
         """A method that draws for each row."""
@@ -258,7 +257,7 @@ class Fitter:
             for one, attribute in zip(prepared, masker.attributes, strict=True)
         ]
         part = RowPart(tuple(columns), masker, self.seed.key("apply", number))
-        return FittedStep(method, row_part=part, untouched=dict.fromkeys(names, 0))
+        return FittedStep(method, row_part=part, untouched=dict.fromkeys(names, 0), facts=masker.facts())
 
     # ------------------------------------------------------------------------------------------ columns
 
@@ -348,17 +347,11 @@ class Fitter:
     def with_missing(self, prepared: PreparedColumn) -> OutColumn:
         """A column whose cells without a value are moved like values: see `with_missing_as_value`."""
         counted, encoded = self.counted[prepared.name], self.encoded(prepared.name)
-        known = set(prepared.column.values)
-        further = [value for value in encoded.values if value not in known]
-        all_values = (*prepared.column.values, *further)
-        own = counted.places_in(all_values, otherwise=len(all_values))
-        counts = dict(zip(encoded.values, encoded.counts.tolist(), strict=True))
         missing = list(counted.missing_codes(encoded.values).values())
+        attribute, values = with_missing_as_value(prepared, encoded, [counted.count_of(raw) for raw in missing])
+        own = counted.places_in(values, otherwise=len(values))
         own[missing] += np.arange(len(missing), dtype=np.int32)
-        of_missing = [counted.count_of(raw) for raw in missing] or [0]
-        of_further = np.array([*(counts[value] for value in further), *of_missing], dtype=np.int64)
-        in_palette = np.append(counted.raw_of(all_values), missing or [MISSING])
-        attribute = ExtendedAttribute(prepared.attribute, of_further, len(of_missing))
+        in_palette = np.append(counted.raw_of(values), missing or [MISSING])
         return OutColumn(prepared, attribute, own, counted.cells, in_palette.astype(np.int32))
 
 

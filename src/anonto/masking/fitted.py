@@ -9,12 +9,15 @@ up from the tallies that come with the masked rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from anonto.arithmetic import dot
-from anonto.masking.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally, Tallies
+from anonto.errors import TableChangedError
+from anonto.masking.released import NEW_NUMBER, ColumnTally, NumberColumn, OutColumn, StepTally, Tallies, added
 from anonto.methods.dealt_flows import DealtFlows
 from anonto.methods.row_masking import moves_between
 from anonto.table.new_cells import settled
@@ -22,7 +25,7 @@ from anonto.table.record_counts import CountedRecords, RecordIndex
 from anonto.threads import in_threads, n_threads, slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from anonto.methods.row_masking import RowMasker
     from anonto.rng import Key, KeyedPermutations
     from anonto.table.counted import LearntColumn
+    from anonto.table.prepare import Dropping
 
     Codes = NDArray[np.int32]
     Flags = NDArray[np.bool_]
@@ -41,22 +45,12 @@ if TYPE_CHECKING:
     of each row's record."""
     Released = dict[str, tuple[Codes, Floats | None]]
     """For each column places in its palette, and new numbers if it may have any."""
+    Groups = Sequence[Sequence[Longs]]
+    """For each step, and each of its parts with flows, how many rows of each group there are."""
 
+Batch = TypeVar("Batch")
 DRAWN_AT_ONCE = 1 << 17
 """Rows with draws of their own, which take many times the memory of a code."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Dropping:
-    """Which rows a policy drops."""
-
-    by_column: Mapping[str, Flags]
-    """For each column that drops rows, by raw code, and behind them for a null."""
-
-    def stays(self, raw: RawCodes) -> Flags:
-        """Which rows stay."""
-        leaves = [flags[raw[name]] for name, flags in self.by_column.items()]
-        return np.asarray(~np.logical_or.reduce(leaves))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -89,10 +83,17 @@ class FlowPart:
 
     def apply(self, groups: Codes, before: Longs) -> list[Codes]:
         """For each column the released codes."""
-        targets = self.flows.apply(groups, self.permutations, before)
+        return self.codes_of(self.flows.apply(groups, self.permutations, before))
+
+    def codes_of(self, targets: Codes) -> list[Codes]:
+        """For each column the released codes that some targets stand for."""
         if self.released is None:
             return [targets]
         return [np.asarray(self.released[targets, place]) for place in range(len(self.columns))]
+
+    def slim(self) -> FlowPart:
+        """Without the ontologies."""
+        return replace(self, columns=tuple(column.slim() for column in self.columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -103,24 +104,32 @@ class RowPart:
     masker: RowMasker
     key: Key
 
-    def apply(self, raw: RawCodes, rows: Longs) -> list[Codes | Floats]:
-        """For each column the released codes, or numbers as the column can hold them."""
+    def apply(self, raw: RawCodes, rows: Longs) -> tuple[list[Codes | Floats], Longs | None]:
+        """For each column the released codes, or numbers as the column can hold them; and what the masker counted."""
         parts = slices(0, rows.size, max(rows.size, 1) if self.masker.shares_work else DRAWN_AT_ONCE)
         own = {column.name: raw[column.name] for column in self.columns}
-        drawn = [self._drawn({name: codes[part] for name, codes in own.items()}, rows[part]) for part in parts]
-        if len(drawn) == 1:
-            return drawn[0]
-        return [np.concatenate(of_column) for of_column in zip(*(drawn or [self._drawn(raw, rows)]), strict=True)]
+        found = [
+            self._drawn({name: codes[part] for name, codes in own.items()}, rows[part])
+            for part in parts or [slice(0, 0)]
+        ]
+        if len(found) == 1:
+            return found[0]
+        drawn, counts = zip(*found, strict=True)
+        return [np.concatenate(of_column) for of_column in zip(*drawn, strict=True)], reduce(added, counts)
 
-    def _drawn(self, raw: Mapping[Any, Codes], rows: Longs) -> list[Codes | Floats]:
+    def _drawn(self, raw: Mapping[Any, Codes], rows: Longs) -> tuple[list[Codes | Floats], Longs | None]:
         before = [column.codes(raw[column.name]) for column in self.columns]
-        after = self.masker.apply(before, rows, self.key)
+        after, counts = self.masker.apply_and_count(before, rows, self.key)
         return [
             settled(column.prepared, released)
             if isinstance(column, NumberColumn)
             else released.astype(np.int32, copy=False)
             for column, released in zip(self.columns, after, strict=True)
-        ]
+        ], counts
+
+    def slim(self) -> RowPart:
+        """Without the ontologies."""
+        return replace(self, columns=tuple(column.slim() for column in self.columns), masker=self.masker.slim())
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -161,12 +170,42 @@ class FittedStep:
     ) -> tuple[Released, StepTally]:
         """Mask a batch of rows."""
         released: list[Codes | Floats] = []
+        counts = None
         for part, own, first in zip(self.flow_parts, groups, before, strict=True):
             released.extend(part.apply(own, first))
         if self.row_part is not None:
-            released.extend(self.row_part.apply(raw, rows))
+            drawn, counts = self.row_part.apply(raw, rows)
+            released.extend(drawn)
+        out, tally = self._became(raw, released)
+        tally.counts = counts
+        return out, tally
+
+    def tally_of_flows(self, raw: RawCodes, n_records: int) -> StepTally:
+        """What becomes of all rows, from the flows of the only part of a step: nothing is masked.
+
+        Cells that stay must all be released as they are.
+
+        Args:
+            raw: The raw codes of some rows, one of each group at least.
+            n_records: How many rows there are in all: those of no group stay.
+        """
+        (part,) = self.flow_parts
+        flows, groups = part.flows, part.groups(raw)
+        one_of = np.zeros(flows.sizes.size, dtype=np.int64)
+        one_of[groups[groups >= 0]] = np.flatnonzero(groups >= 0)
+        rows = one_of[flows.sources]
+        _, tally = self._became(
+            {name: raw[name][rows] for name in part.seen}, part.codes_of(flows.targets), flows.amounts
+        )
+        tally.unchanged_records += n_records - int(flows.sizes.sum())
+        return tally
+
+    def _became(
+        self, raw: RawCodes, released: Sequence[Codes | Floats], amounts: Longs | None = None
+    ) -> tuple[Released, StepTally]:
+        """Places and new numbers for what was released, and what became of the rows; each may stand for several."""
         tally = StepTally()
-        same = np.ones(rows.size, dtype=np.bool_)
+        same = np.ones(released[0].size, dtype=np.bool_)
         out: Released = {}
         for column, codes in zip(self.columns, released, strict=True):
             own = raw[column.name]
@@ -185,12 +224,26 @@ class FittedStep:
                 same &= (as_codes >= 0) | (column.stays(own) == own)
             if self.row_part is not None:
                 tally.columns[column.name] = ColumnTally.of(moves_between(before_it, as_codes))
-        tally.unchanged_records = int(np.count_nonzero(same))
+        tally.unchanged_records = int(np.count_nonzero(same) if amounts is None else amounts[same].sum())
         if self.counts_equal:
-            tally.equal = CountedRecords.of(
-                [self._alike(column, raw, codes) for column, codes in zip(self.columns, released, strict=True)]
-            )
+            alike = [self._alike(column, raw, codes) for column, codes in zip(self.columns, released, strict=True)]
+            tally.equal = CountedRecords.of(alike, amounts)
         return out, tally
+
+    def slim(self) -> FittedStep:
+        """What masks rows, without what only evidence needs: ontologies, moves, facts."""
+        return replace(
+            self,
+            flow_parts=tuple(part.slim() for part in self.flow_parts),
+            row_part=None if self.row_part is None else self.row_part.slim(),
+            moves={},
+            untouched={},
+            facts={},
+        )
+
+    def counted_facts(self, tally: StepTally) -> Mapping[str, Any]:
+        """What the evidence says of the step from what was counted of all rows."""
+        return {} if self.row_part is None else self.row_part.masker.counted_facts(tally.counts)
 
     @staticmethod
     def _tally_numbers(column: NumberColumn, raw: Codes, released: Any, places: Codes, tally: StepTally) -> Flags:
@@ -229,7 +282,7 @@ class FittedSteps:
     counted: Mapping[str, LearntColumn]
     """The columns that a step or a policy looks at, counted in the rows that stay."""
     dropping: Dropping | None
-    """Which rows leave; None where all stay."""
+    """Which rows leave, by raw codes; None where all stay."""
     n_rows: int
     n_records: int
     """Rows that stay."""
@@ -263,6 +316,11 @@ class FittedSteps:
         steps = (replace(step, flow_parts=tuple(part.dealt() for part in step.flow_parts)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
+    def slim(self) -> FittedSteps:
+        """What masks rows, without what only evidence needs: what goes to another process."""
+        counted = {name: column.bare() for name, column in self.counted.items()}
+        return replace(self, steps=tuple(step.slim() for step in self.steps), counted=counted)
+
     def groups(self, raw: RawCodes) -> list[list[Codes]]:
         """For each step, and each of its parts with flows, the group of each row."""
         return [step.groups(raw) for step in self.steps]
@@ -295,22 +353,28 @@ class FittedSteps:
         return out, tallies
 
     def apply_all(
-        self, batches: Sequence[slice], read: Callable[[slice], tuple[RawCodes, Longs]]
-    ) -> Iterator[tuple[slice, Released, list[StepTally], Longs]]:
-        """Mask all batches of a table on this machine, some at once; they come out in order.
+        self,
+        batches: Iterable[Batch],
+        read: Callable[[Batch], tuple[RawCodes, Longs]],
+        before: Groups | None = None,
+        behind: Groups | None = None,
+    ) -> Iterator[tuple[Batch, Released, list[StepTally], Longs]]:
+        """Mask consecutive batches of a table, as many at once as there are threads; they come out in order.
 
         Args:
             batches: What tells batches apart, in the order of their rows.
             read: Gives the raw codes of the rows of a batch that stay, and their numbers.
+            before: How many rows of each group stand before the first batch; None for none.
+            behind: The same behind the last one, where that is known: other rows are refused before they are masked.
         """
-        before = self.nothing_before()
-        for start in range(0, len(batches), n_threads()):
-            together = batches[start : start + n_threads()]
+        passed: Groups = self.nothing_before() if before is None else before
+        waiting = iter(batches)
+        while together := list(islice(waiting, n_threads())):
             places = slices(0, len(together), 1)
             seen: dict[int, Any] = {}
             done: dict[int, Any] = {}
 
-            def look(place: slice, together: Sequence[slice] = together, seen: dict[int, Any] = seen) -> None:
+            def look(place: slice, together: Sequence[Batch] = together, seen: dict[int, Any] = seen) -> None:
                 raw, rows = read(together[place.start])
                 groups = self.groups(raw)
                 seen[place.start] = raw, rows, groups, self.count_groups(groups)
@@ -322,10 +386,29 @@ class FittedSteps:
             in_threads(look, places)
             for place in range(len(together)):
                 counts = seen[place][3]
-                seen[place] = (*seen[place], before)
-                before = [
-                    [old + new for old, new in zip(*both, strict=True)] for both in zip(before, counts, strict=True)
-                ]
+                seen[place] = (*seen[place], passed)
+                passed = _added(passed, counts)
+                if behind is not None and not _none_above(passed, behind):
+                    raise TableChangedError
             in_threads(mask, places)
             for place, batch in enumerate(together):
                 yield (batch, *done.pop(place))
+        if behind is not None and not _none_above(behind, passed):
+            raise TableChangedError
+
+
+def _added(before: Groups, counts: Groups) -> Groups:
+    """What stands behind a batch; one with groups that nobody had seen is refused."""
+    if any(old.size != new.size for old, new in _pairs(before, counts)):
+        raise TableChangedError
+    return [[old + new for old, new in zip(*both, strict=True)] for both in zip(before, counts, strict=True)]
+
+
+def _none_above(some: Groups, others: Groups) -> bool:
+    """Whether there are at most as many rows of each group as others have."""
+    return not any((one > other).any() for one, other in _pairs(some, others))
+
+
+def _pairs(some: Groups, others: Groups) -> Iterator[tuple[Longs, Longs]]:
+    for both in zip(some, others, strict=True):
+        yield from zip(*both, strict=True)

@@ -9,9 +9,12 @@ import numpy as np
 
 from anonto.errors import InternalError
 from anonto.methods.flows import Moves
-from anonto.table.columns import MISSING
+from anonto.table.attributes import TextAttribute
+from anonto.table.columns import MISSING, Column
+from anonto.table.description import ColumnDescription
 from anonto.table.door import gathered, longer_polars
 from anonto.table.new_cells import new_cells
+from anonto.table.prepare import PreparedColumn
 from anonto.table.record_counts import CountedRecords, RecordCounter
 
 if TYPE_CHECKING:
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
     from anonto.table.attributes import Attribute, NumericAttribute
     from anonto.table.missing_codes import Recoded
     from anonto.table.new_cells import NewCells
-    from anonto.table.prepare import PreparedColumn
 
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
+    Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -85,6 +88,12 @@ class OutColumn:
         changed = np.flatnonzero(self.staying != np.append(np.arange(self.staying.size - 1), MISSING))
         return int(self.staying[changed[0]])
 
+    def slim(self) -> OutColumn:
+        """Without its ontology: what masks rows in another process."""
+        nothing = TextAttribute(np.empty(0, dtype=np.int64))
+        bare = PreparedColumn(self.name, ColumnDescription(), Column((), np.empty(0, np.int32)), nothing, 0, 0)
+        return replace(self, prepared=bare, attribute=nothing)
+
     def cells(self, places: Codes, numbers: Floats | None = None) -> pl.Series:
         """The cells at places of the palette; where that is `NEW_NUMBER`, new numbers."""
         if numbers is not None:
@@ -103,6 +112,10 @@ class NumberColumn(OutColumn):
     numeric: NumericAttribute = field(kw_only=True)
     are_whole: bool = False
     """Whether all new numbers of the table are whole."""
+
+    def slim(self) -> NumberColumn:
+        """As it is: it has no ontology, and new numbers are spelt by its values."""
+        return self
 
     def split(self, raw: Codes, released: Floats) -> tuple[Codes, Floats]:
         """Places in the palette for numbers that the column has, and the numbers that it has not."""
@@ -198,14 +211,24 @@ class StepTally:
     unchanged_records: int = 0
     columns: dict[str, ColumnTally] = field(default_factory=dict)
     """Of columns that are masked row by row; of others the flows tell all."""
+    counts: Longs | None = None
+    """What the masker of the rows counted of them, if it counts anything."""
     equal: CountedRecords | None = None
     """How many rows are released alike, where that is asked."""
 
     def add(self, other: StepTally) -> None:
         """Take another stretch; what is counted by record is left to a `RecordCounter`."""
         self.unchanged_records += other.unchanged_records
+        self.counts = added(self.counts, other.counts)
         for name, one in other.columns.items():
             self.columns.setdefault(name, ColumnTally()).add(one)
+
+
+def added(one: Longs | None, other: Longs | None) -> Longs | None:
+    """The counts of two batches together; None for those of nothing."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one + other
 
 
 class Tallies:

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -488,42 +487,6 @@ class NoisyColumn:
         return None if self.partner is None else np.maximum(columns[self.partner] + np.int32(1), np.int32(0))
 
 
-class Tally:
-    """Counts what is noted of cells as they are masked, in any order and by several threads."""
-
-    def __init__(self, n_columns: int) -> None:
-        self._lock = Lock()
-        self._counts = np.zeros((n_columns, 3), dtype=np.int64)
-
-    def add(self, column: int, codes: Codes, fate: NDArray[np.uint8]) -> None:
-        """Count some cells of a column."""
-        truncated = int(np.count_nonzero(fate & noise_kernels.TRUNCATED))
-        conflicts = int(np.count_nonzero(fate & noise_kernels.CONFLICT))
-        cells = int(np.count_nonzero(codes >= 0))
-        with self._lock:
-            self._counts[column] += (cells, truncated, conflicts)
-
-    def __reduce__(self) -> tuple[type[Tally], tuple[int]]:
-        """A tally that goes to another process begins there with nothing."""
-        return Tally, (len(self._counts),)
-
-    def taken(self) -> NDArray[np.int64]:
-        """What was counted, which begins anew."""
-        with self._lock:
-            taken, self._counts = self._counts, np.zeros_like(self._counts)
-        return taken
-
-    def put(self, taken: NDArray[np.int64]) -> None:
-        """Add what another tally had counted."""
-        with self._lock:
-            self._counts += taken
-
-    def shares(self, column: int) -> tuple[float, float]:
-        """The shares of the cells of a column that were truncated and that had a conflict; 0 before any cell."""
-        cells, truncated, conflicts = self._counts[column].tolist()
-        return (truncated / cells, conflicts / cells) if cells else (0.0, 0.0)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class NoiseMasker(RowMasker):
     """Adds noise to rows: the same to a row of the same number, whatever rows come with it."""
@@ -534,7 +497,6 @@ class NoiseMasker(RowMasker):
     levels: NoiseLevels
     distribution: Distribution
     nearest: bool
-    tally: Tally
 
     @property
     def attributes(self) -> tuple[Attribute, ...]:
@@ -550,6 +512,12 @@ class NoiseMasker(RowMasker):
 
     def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
         """Mask some rows: see `RowMasker`."""
+        return self.apply_and_count(columns, rows, key)[0]
+
+    def apply_and_count(
+        self, columns: Sequence[Codes], rows: Longs, key: Key
+    ) -> tuple[list[Codes | Floats], Longs | None]:
+        """Mask some rows; and for each column its cells, those that were truncated, and those with a conflict."""
         words = [row_words(key, rows, f"noise of {column.name}") for column in self.columns]
         standard = np.empty((len(words), rows.size))
         direct = laplaces if self.distribution == "laplace" and self.mixing is None else normals
@@ -557,10 +525,20 @@ class NoiseMasker(RowMasker):
             standard[place] = direct(first)
         if self.distribution == "laplace" and self.mixing is not None:
             standard *= np.sqrt(exponentials(row_words(key, rows, "size of the noise")[0]))
-        return [self._masked(place, columns, rows, standard, words[place][1]) for place in range(len(self.columns))]
+        counts = np.zeros((len(self.columns), 3), dtype=np.int64)
+        released = [
+            self._masked(place, columns, rows, standard, own[1], counts[place]) for place, own in enumerate(words)
+        ]
+        return released, counts
 
     def _masked(
-        self, place: int, columns: Sequence[Codes], rows: Longs, standard: Floats, words: NDArray[np.uint64]
+        self,
+        place: int,
+        columns: Sequence[Codes],
+        rows: Longs,
+        standard: Floats,
+        words: NDArray[np.uint64],
+        counts: Longs,
     ) -> Codes | Floats:
         column, codes = self.columns[place], columns[place]
         scale = self.levels.roots(place, rows) * column.deviation
@@ -572,30 +550,31 @@ class NoiseMasker(RowMasker):
         if references is not None:
             noise = np.where(references > 0, noise, standard[place])
         released, fate = column.replacements.replaced(scale * noise, words, codes, references, nearest=self.nearest)
-        self.tally.add(place, codes, fate)
+        truncated, conflict = fate & noise_kernels.TRUNCATED, fate & noise_kernels.CONFLICT
+        counts[:] = np.count_nonzero(codes >= 0), np.count_nonzero(truncated), np.count_nonzero(conflict)
         return released
 
-    def facts(self, before: Sequence[Codes], after: Sequence[Codes | Floats]) -> Mapping[str, Any]:  # noqa: ARG002
-        """How large the noise was meant to be, and how often the taxonomy was too small for it."""
-        targets, truncated, conflicts = {}, {}, {}
+    def facts(self) -> Mapping[str, Any]:
+        """How large the noise was meant to be."""
+        targets = {}
         for place, column in enumerate(self.columns):
             deviation = column.deviation / column.extent if column.extent else 0.0
             targets[column.name] = target_rmse(self.levels.mean(place), deviation**2)
+        return {"target_rmse": targets}
+
+    def counted_facts(self, counts: Longs | None) -> Mapping[str, Any]:
+        """How often the taxonomy was too small for the noise: shares of the cells; 0 where there are none."""
+        truncated, conflicts = {}, {}
+        for place, column in enumerate(self.columns):
             if column.replacements is not None:
-                truncated[column.name], conflicts[column.name] = self.tally.shares(place)
-        return {"target_rmse": targets, "truncated_share": truncated, "conflict_share": conflicts}
+                n_cells, n_truncated, n_conflicts = (0, 0, 0) if counts is None else counts[place].tolist()
+                truncated[column.name] = n_truncated / n_cells if n_cells else 0.0
+                conflicts[column.name] = n_conflicts / n_cells if n_cells else 0.0
+        return {"truncated_share": truncated, "conflict_share": conflicts}
 
     def slim(self) -> NoiseMasker:
         """Without the ontologies."""
         return replace(self, columns=tuple(column.slim() for column in self.columns))
-
-    def noted(self) -> Longs:
-        """What the tally counted."""
-        return self.tally.taken()
-
-    def note(self, noted: Longs) -> None:
-        """Add it to the tally."""
-        self.tally.put(noted)
 
     def for_columns(self, attributes: Sequence[Attribute]) -> NoiseMasker:
         """The same noise for columns with further values behind those that are known."""

@@ -53,8 +53,18 @@ class RowMasker(ABC):
             released numbers themselves, NaN where the code is −1.
         """
 
-    def facts(self, before: Sequence[Codes], after: Sequence[Codes | Floats]) -> Mapping[str, Any]:  # noqa: ARG002
-        """What else the evidence says of the step, from all rows before and after: plain numbers by name."""
+    def apply_and_count(
+        self, columns: Sequence[Codes], rows: Longs, key: Key
+    ) -> tuple[list[Codes | Floats], Longs | None]:
+        """Mask some rows, and count what `counted_facts` asks for: the counts of several batches add up."""
+        return self.apply(columns, rows, key), None
+
+    def facts(self) -> Mapping[str, Any]:
+        """What else the evidence says of the step, whatever is drawn: plain numbers by name."""
+        return {}
+
+    def counted_facts(self, counts: Longs | None) -> Mapping[str, Any]:  # noqa: ARG002
+        """What else the evidence says of the step, from the counts of all rows; None where there was none."""
         return {}
 
     @property
@@ -71,13 +81,6 @@ class RowMasker(ABC):
     def slim(self) -> RowMasker:
         """Without the ontologies, which the draws no longer need: what goes to another process."""
         return self
-
-    def noted(self) -> Longs | None:
-        """What was counted of cells as they were masked, since it was last asked; None for nothing."""
-        return None
-
-    def note(self, noted: Longs) -> None:  # noqa: B027
-        """Add what a copy in another process noted."""
 
 
 def without_values() -> Any:

@@ -34,7 +34,6 @@ from anonto.methods.noise import (
     NoiseMasker,
     NoiseParameters,
     Scale,
-    Tally,
     mean_concept,
     noisy_column,
     require_meaning,
@@ -87,9 +86,7 @@ class SemanticNoise(NoiseParameters):
             columns.append(
                 noisy_column(records, place, None, mean, variance(attribute, mean, self.scale), self.candidates)
             )
-        return NoiseMasker(
-            tuple(columns), None, levels, self.distribution, self.round == "nearest", Tally(len(columns))
-        )
+        return NoiseMasker(tuple(columns), None, levels, self.distribution, self.round == "nearest")
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

@@ -42,7 +42,6 @@ from anonto.methods.noise import (
     NoiseMasker,
     NoiseParameters,
     Scale,
-    Tally,
     mean_concept,
     noisy_column,
     require_meaning,
@@ -115,9 +114,7 @@ class SemanticNoiseJoint(NoiseParameters):
             mean, partner = mean_concept(attribute), partner_of(place, together, comparable)
             of_column = variance(attribute, mean, self.scale)
             columns.append(noisy_column(records, place, partner, mean, of_column, self.candidates))
-        return NoiseMasker(
-            tuple(columns), root_of(together), levels, self.distribution, self.round == "nearest", Tally(len(columns))
-        )
+        return NoiseMasker(tuple(columns), root_of(together), levels, self.distribution, self.round == "nearest")
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
         """None is proved."""

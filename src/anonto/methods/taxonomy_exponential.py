@@ -270,7 +270,7 @@ class ExponentialMasker(RowMasker):
         """Mask some rows: see `RowMasker`."""
         return [column.drawn(codes, rows, key) for column, codes in zip(self.columns, columns, strict=True)]
 
-    def facts(self, before: Sequence[Codes], after: Sequence[Codes | Floats]) -> Mapping[str, Any]:  # noqa: ARG002
+    def facts(self) -> Mapping[str, Any]:
         """What distances were divided by, and what adds up over the columns."""
         if self.metric:
             return {}

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from anonto import stats
+from anonto.masking.released import added
 from anonto.plan import plan_of
 from anonto.reproduction.measured import Measured
 from anonto.rng import Seed
@@ -19,6 +20,8 @@ from anonto.table.records import distinct_records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from anonto.methods.method import RowMethod
     from anonto.reproduction.samples import Sample
@@ -134,10 +137,12 @@ class FittedNoise:
         records, _ = distinct_records(self._names, [one.attribute for one in prepared], self._before)
         self._masker = cast("RowMethod", plan.steps[0].method).fit(records, np.random.default_rng(0))
         self._rows = np.arange(sample.table.height)
+        self._counts: NDArray[np.int64] | None = None
 
     def released(self, seed: int) -> pl.DataFrame:
         """The released concepts."""
-        after = self._masker.apply(self._before, self._rows, Seed(seed).key("apply", 0))
+        after, counts = self._masker.apply_and_count(self._before, self._rows, Seed(seed).key("apply", 0))
+        self._counts = added(self._counts, counts)
         attributes = cast("Sequence[NominalAttribute]", self._masker.attributes)
         return pl.DataFrame(
             {
@@ -158,7 +163,7 @@ class FittedNoise:
 
     def facts(self) -> Mapping[str, Any]:
         """What the evidence says of the noise, over all releases so far."""
-        return self._masker.facts(self._before, self._before)
+        return {**self._masker.facts(), **self._masker.counted_facts(self._counts)}
 
 
 def _both(sample: Sample) -> tuple[str, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from anonto.table.attributes import NumericAttribute
 from anonto.table.missing_codes import missing_codes
 from anonto.table.notation import numbers_of
-from anonto.table.prepare import described, prepare, with_missing_as_value
+from anonto.table.prepare import codes_with_missing, described, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,7 +87,7 @@ def seen_step(
         prepared = prepare(name, encoded, description, open_once)
         apart = moves_missing or description.missing_codes == "keep"
         missing = missing_codes(both.written[0], encoded.codes < 0) if apart else None
-        attribute, original = with_missing_as_value(prepared, encoded, missing)
+        attribute, original = codes_with_missing(prepared, encoded, missing)
         masked = _in_codes_of(prepared, encoded, both.masked, original, description.na)
         if missing is not None:
             masked = _with_codes(masked, len(encoded.values), both.written[1], missing)

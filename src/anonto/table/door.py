@@ -15,6 +15,7 @@ import numpy as np
 
 from anonto.errors import CellTypeError, DuplicateColumnError, MixedCellsError, TableTypeError
 from anonto.table.arrow_columns import moving, picked, plain_floats_arrow
+from anonto.table.columns import encode
 from anonto.table.leftovers import without_leftovers
 from anonto.table.missing_codes import NAN, NAT, object_code
 from anonto.table.mixed_cells import ambiguous_values
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from anonto.table.columns import Column
     from anonto.table.missing_codes import Code
     from anonto.table.new_cells import NewCells
     from anonto.table.table import Origin
@@ -74,6 +76,10 @@ class Door:
         except CellTypeError as error:
             raise error.of(name) from None
         return cells if self.origin is None else without_declared(cells, self.origin)
+
+    def encoded(self, name: str) -> Column:
+        """One column as codes."""
+        return encode(self.series(name))
 
     def native(self, name: str) -> Any:
         """One column of the caller's own kind, as it is."""

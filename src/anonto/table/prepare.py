@@ -6,6 +6,7 @@ A cell that does not take part stays in its row as it is, or its record is dropp
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,7 +30,7 @@ from anonto.table.records import counted
 from anonto.taxonomy.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from anonto.table.missing_codes import MissingCodes
     from anonto.table.notation import Notation
 
+    Flags = NDArray[np.bool_]
     Opener = Callable[[str | Taxonomy], Taxonomy]
 
 
@@ -61,18 +63,20 @@ class PreparedColumn:
 
 
 def opener(folder: Path | None = None) -> Opener:
-    """A function that opens ontologies, each once; relative paths start at the folder if there is one."""
-    opened: dict[str, Taxonomy] = {}
+    """A function that opens ontologies, each once; relative paths start at the folder if there is one.
 
-    def open_once(ontology: str | Taxonomy) -> Taxonomy:
-        if isinstance(ontology, Taxonomy):
-            return ontology
-        if ontology not in opened:
-            beside = folder / ontology if folder is not None else None
-            opened[ontology] = open_ontology(beside if beside is not None and beside.exists() else ontology)
-        return opened[ontology]
+    What is pickled of it has all that it opened with it.
+    """
+    return partial(_open_once, folder, {})
 
-    return open_once
+
+def _open_once(folder: Path | None, opened: dict[str, Taxonomy], ontology: str | Taxonomy) -> Taxonomy:
+    if isinstance(ontology, Taxonomy):
+        return ontology
+    if ontology not in opened:
+        beside = folder / ontology if folder is not None else None
+        opened[ontology] = open_ontology(beside if beside is not None and beside.exists() else ontology)
+    return opened[ontology]
 
 
 def encode_described(name: str, values: Any, description: ColumnDescription) -> Column:
@@ -90,18 +94,32 @@ def described(name: str, column: Column, description: ColumnDescription) -> Colu
     return column
 
 
-def records_to_drop(column: Column, description: ColumnDescription, open_once: Opener) -> NDArray[np.bool_] | None:
-    """Which records a column's policies drop; None for none."""
-    values = values_to_drop(column, description, open_once)
-    if not values.any():
-        return None
-    dropped = values[column.codes]
-    return dropped if dropped.any() else None
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Dropping:
+    """Which rows policies drop."""
+
+    by_column: Mapping[str, Flags]
+    """For each column that drops rows, by code, and behind them for a cell without one."""
+
+    def stays(self, codes: Mapping[Any, NDArray[np.int32]]) -> Flags:
+        """Which rows stay, by the codes of these columns."""
+        leaves = [flags[codes[name]] for name, flags in self.by_column.items()]
+        return np.asarray(~np.logical_or.reduce(leaves))
+
+
+def values_to_drop(column: Column, description: ColumnDescription, open_once: Opener) -> Flags | None:
+    """Which distinct values, and behind them whether missing cells, have their rows dropped; None where no row is."""
+    dropped = np.zeros(len(column.values) + 1, dtype=np.bool_)
+    dropped[-1] = description.missing == "drop"
+    if description.unmatched == "drop" and description.kind == "nominal" and description.ontologies:
+        dropped[:-1] = [concepts is None for concepts in _placed(column, description, open_once)]
+    occurs = np.append(column.counts, column.n_missing) > 0
+    return dropped if (dropped & occurs).any() else None
 
 
 def rows_that_stay(
     columns: Mapping[str, Column], description_of: Callable[[str], ColumnDescription], open_once: Opener
-) -> NDArray[np.bool_] | None:
+) -> Flags | None:
     """Which rows no policy drops; None for all.
 
     Args:
@@ -109,18 +127,9 @@ def rows_that_stay(
         description_of: What the plan says of a column.
         open_once: Opens ontologies.
     """
-    drops = [records_to_drop(column, description_of(name), open_once) for name, column in columns.items()]
-    dropping = [dropped for dropped in drops if dropped is not None]
-    return ~np.logical_or.reduce(dropping) if dropping else None
-
-
-def values_to_drop(column: Column, description: ColumnDescription, open_once: Opener) -> NDArray[np.bool_]:
-    """Which distinct values, and behind them whether missing cells, have their records dropped by policies."""
-    dropped = np.zeros(len(column.values) + 1, dtype=np.bool_)
-    dropped[-1] = description.missing == "drop"
-    if description.unmatched == "drop" and description.kind == "nominal" and description.ontologies:
-        dropped[:-1] = [concepts is None for concepts in _placed(column, description, open_once)]
-    return dropped
+    drops = {name: values_to_drop(column, description_of(name), open_once) for name, column in columns.items()}
+    by_column = {name: values for name, values in drops.items() if values is not None}
+    return Dropping(by_column).stays({name: columns[name].codes for name in by_column}) if by_column else None
 
 
 def prepare(
@@ -168,9 +177,9 @@ def prepare(
 
 
 def with_missing_as_value(
-    prepared: PreparedColumn, encoded: Column, missing: MissingCodes | None = None
-) -> tuple[Attribute, NDArray[np.int32]]:
-    """A column whose missing cells are moved like values.
+    prepared: PreparedColumn, encoded: Column, of_missing: Sequence[int]
+) -> tuple[ExtendedAttribute, tuple[str, ...]]:
+    """An attribute of a column whose missing cells are moved like values; and its values, codes of missing cells apart.
 
     Behind its own values come those without a concept, each at distance 1 to every other, and last the codes of missing
     cells, at distance 0 to each other.
@@ -178,19 +187,34 @@ def with_missing_as_value(
     Args:
         prepared: The column without them.
         encoded: The same column with the values that have no concept.
+        of_missing: How many missing cells have each code; nothing where no cell is missing.
+    """
+    known = set(prepared.column.values)
+    counts = {value: n for value, n in zip(encoded.values, encoded.counts.tolist(), strict=True) if value not in known}
+    of_codes = of_missing or [0]
+    of_further = np.array([*counts.values(), *of_codes], dtype=np.int64)
+    return ExtendedAttribute(prepared.attribute, of_further, len(of_codes)), (*prepared.column.values, *counts)
+
+
+def codes_with_missing(
+    prepared: PreparedColumn, encoded: Column, missing: MissingCodes | None = None
+) -> tuple[Attribute, NDArray[np.int32]]:
+    """The attribute of `with_missing_as_value`, and in its codes the cells of a column.
+
+    Args:
+        prepared: As there.
+        encoded: As there.
         missing: Which missing cells have which code; None where all have the same.
     """
-    n_codes = 1 if missing is None else max(1, len(missing.codes))
-    known = len(prepared.column.values)
-    codes, place_of = prepared.column.codes, {value: code for code, value in enumerate(prepared.column.values)}
-    further = [code for code, value in enumerate(encoded.values) if value not in place_of]
-    new_code = np.full(len(encoded.values) + 1, known + len(further), dtype=np.int32)
-    new_code[further] = known + np.arange(len(further), dtype=np.int32)
-    extended = np.where(codes >= 0, codes, new_code[encoded.codes])
-    if missing is not None:
-        extended += np.maximum(missing.of_records, 0)
-    counts = counted(extended, known + len(further) + n_codes, encoded.amounts)[known:]
-    return ExtendedAttribute(prepared.attribute, counts, n_codes), extended
+    of_missing = (
+        [encoded.n_missing]
+        if missing is None
+        else counted(missing.of_records + np.int32(1), len(missing.codes) + 1, encoded.amounts)[1:].tolist()
+    )
+    attribute, values = with_missing_as_value(prepared, encoded, of_missing)
+    place_of = {value: place for place, value in enumerate(values)}
+    codes = np.array([*(place_of[value] for value in encoded.values), len(values)], dtype=np.int32)[encoded.codes]
+    return attribute, codes if missing is None else codes + np.maximum(missing.of_records, 0)
 
 
 def _placed(column: Column, description: ColumnDescription, open_once: Opener) -> list[tuple[str, ...] | None]:

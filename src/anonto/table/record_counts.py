@@ -32,18 +32,16 @@ class CountedRecords:
     counts: Longs
 
     @classmethod
-    def of(cls, columns: Sequence[Codes]) -> CountedRecords:
-        """Of some rows."""
+    def of(cls, columns: Sequence[Codes], amounts: Longs | None = None) -> CountedRecords:
+        """Of some rows, each of which may stand for several."""
         codes, record_of = distinct_rows(columns)
-        return cls(codes, np.bincount(record_of, minlength=codes.shape[0]).astype(np.int64))
+        return cls(codes, np.bincount(record_of, weights=amounts, minlength=codes.shape[0]).astype(np.int64))
 
     @classmethod
     def together(cls, parts: Sequence[CountedRecords]) -> CountedRecords:
         """Of the rows of all parts."""
         stacked = np.concatenate([part.codes for part in parts])
-        codes, record_of = distinct_rows(list(stacked.T))
-        amounts = np.concatenate([part.counts for part in parts])
-        return cls(codes, np.bincount(record_of, weights=amounts, minlength=codes.shape[0]).astype(np.int64))
+        return cls.of(list(stacked.T), np.concatenate([part.counts for part in parts]))
 
     @property
     def n_bytes(self) -> int:

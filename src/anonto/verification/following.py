@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.errors import listed
-from anonto.table.prepare import encode_described, prepare, with_missing_as_value
+from anonto.table.prepare import codes_with_missing, encode_described, prepare
 from anonto.table.recoding import missing_in
 from anonto.table.records import distinct_records
 
@@ -127,7 +127,7 @@ def _by_group(step: Step, looked: Mapping[str, LookedAt], released: Door, plan: 
         encoded = encode_described(name, released.series(name), description)
         prepared = prepare(name, encoded, description, open_once)
         attribute, own = (
-            with_missing_as_value(prepared, encoded, missing_in(released, name, encoded))
+            codes_with_missing(prepared, encoded, missing_in(released, name, encoded))
             if step.method.moves_missing
             else (prepared.attribute, prepared.column.codes)
         )

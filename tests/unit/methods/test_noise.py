@@ -276,7 +276,8 @@ def test_noise_that_is_not_truncated_moves_at_least_as_far_as_it_says_inside_the
     values = rng.choice([c for c in taxonomy.ids if c.startswith("r1")], 3_000).tolist()
     records, codes = records_of({"a": values}, taxonomy, root="r1")
     masker = method_of("semantic-noise", {"noise_level": 0.3}).fit(records, rng)
-    (released,) = concepts_of(masker, masker.apply(codes, np.arange(3_000), KEY))
+    out, counts = masker.apply_and_count(codes, np.arange(3_000), KEY)
+    (released,) = concepts_of(masker, out)
     assert set(released) <= {c for c in taxonomy.ids if c.startswith("r1")}
     domain = taxonomy.below("r1")
     column = masker.columns[0]
@@ -286,7 +287,7 @@ def test_noise_that_is_not_truncated_moves_at_least_as_far_as_it_says_inside_the
         distance = domain.distance(value, became)
         if distance < size - 1e-12:
             n_truncated += 1
-    shares = masker.facts([], [])
+    shares = masker.counted_facts(counts)
     assert 0 < n_truncated / 3_000 == pytest.approx(shares["truncated_share"]["a"], abs=1e-12)
 
 
@@ -294,14 +295,14 @@ def test_the_shares_of_truncated_cells_and_conflicts_are_those_of_the_definition
     values = ["flu", "burn", "disease", "measles", "flu", "infection"] * 40
     records, codes = records_of({"a": values})
     masker = method_of("semantic-noise", {"noise_level": 0.8}).fit(records, np.random.default_rng(0))
-    masker.apply(codes, np.arange(len(values)), KEY)
+    _, counts = masker.apply_and_count(codes, np.arange(len(values)), KEY)
     column = masker.columns[0]
     noise = normals(row_words(KEY, np.arange(len(values)), "noise of a")[0]) * column.deviation * math.sqrt(0.8)
     fates = [
         oracles.noise_replacements(value, column.mean, size, ILLNESSES.ids, ILLNESSES.distance)[1:]
         for value, size in zip(values, noise, strict=True)
     ]
-    facts = masker.facts([], [])
+    facts = masker.counted_facts(counts)
     assert facts["truncated_share"]["a"] == pytest.approx(np.mean([truncated for truncated, _ in fates]))
     assert facts["conflict_share"]["a"] == pytest.approx(np.mean([conflict for _, conflict in fates]))
 
@@ -324,7 +325,7 @@ def test_the_target_is_the_level_of_the_variance_that_the_scale_names(scale: str
     for method in ("semantic-noise", "semantic-noise-joint"):
         records, _ = records_of({"a": values, "x": [1.0, 2.0, 3.0, 4.0, 5.0, 11.0]})
         masker = method_of(method, {"noise_level": 0.25, "scale": scale}).fit(records, np.random.default_rng(0))
-        targets = masker.facts([], [])["target_rmse"]
+        targets = masker.facts()["target_rmse"]
         assert targets["a"] == pytest.approx(0.5 * math.sqrt(variance), rel=1e-12)
         assert targets["x"] == pytest.approx(0.5 * np.std([1, 2, 3, 4, 5, 11], ddof=1) / 10, rel=1e-12)
 
@@ -374,6 +375,21 @@ def test_rows_are_masked_alike_in_any_chunks_and_in_any_order(method: str, distr
     assert all(np.array_equal(one, other[order], equal_nan=True) for one, other in zip(turned, whole, strict=True))
 
 
+def test_what_is_counted_comes_with_the_rows_and_adds_up() -> None:
+    records, codes = records_of(ROWS)
+    masker = method_of("semantic-noise", {"noise_level": 2}).fit(records, np.random.default_rng(0))
+    (_, whole), (_, again) = (masker.apply_and_count(codes, np.arange(210), KEY) for _ in range(2))
+    parts = [
+        masker.apply_and_count([one[part] for one in codes], np.arange(210)[part], KEY)[1]
+        for part in (slice(0, 50), slice(50, 210))
+    ]
+    assert whole[:, 0].tolist() == [180, 180, 0]
+    assert whole[0, 1] > 0
+    assert np.array_equal(whole, again)
+    assert np.array_equal(whole, sum(parts))
+    assert masker.counted_facts(None)["truncated_share"] == {"a": 0.0, "b": 0.0}
+
+
 def test_levels_may_be_given_for_each_column_and_for_each_record() -> None:
     for method in ("semantic-noise", "semantic-noise-joint"):
         one, two, three = masked(method, ROWS, noise_level=[0, 0.5, 0])
@@ -389,7 +405,7 @@ def test_levels_may_be_given_for_each_column_and_for_each_record() -> None:
         records, _ = records_of(ROWS)
         target = method_of(method, {"noise_level": of_rows}).fit(records, np.random.default_rng(0))
         mean = method_of(method, {"noise_level": 0.35}).fit(records, np.random.default_rng(0))
-        assert target.facts([], [])["target_rmse"]["a"] == pytest.approx(mean.facts([], [])["target_rmse"]["a"])
+        assert target.facts()["target_rmse"]["a"] == pytest.approx(mean.facts()["target_rmse"]["a"])
 
 
 def test_as_many_levels_as_columns_are_those_of_the_columns_even_if_there_are_as_many_records() -> None:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from anonto.engine.files.spilling import Spilled
     from anonto.engine.room import Room
-    from anonto.masking.fitted import Dropping
     from anonto.plan import Plan
     from anonto.table.counted import LearntColumn
+    from anonto.table.prepare import Dropping
     from anonto.table.stretches import Stretches
 
     Codes = NDArray[np.int32]

@@ -89,7 +89,7 @@ def encode_column(
     """
     import polars as pl
 
-    given = encode(door.series(name) if apart is None else apart)
+    given = door.encoded(name) if apart is None else encode(apart)
     codes, values = given.codes, given.values
     missing = missing_in(door, name, given) if tell_missing_apart and apart is None else None
     further = [] if missing is None else [code for code in missing.codes if code != NULL]

@@ -16,11 +16,7 @@ import numpy as np
 from anonto.engine.spark.count import Reader, as_polars
 from anonto.engine.spark.rows import pieces
 from anonto.errors import TableChangedError
-from anonto.masking.released import NumberColumn
-from anonto.table.attributes import TextAttribute
-from anonto.table.columns import Column
-from anonto.table.description import ColumnDescription
-from anonto.table.prepare import PreparedColumn
+from anonto.masking.fitted import FittedSteps
 from anonto.threads import stay_alone
 
 if TYPE_CHECKING:
@@ -29,9 +25,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.engine.spark.count import CountsByGroup, StayingRows
+    from anonto.engine.spark.count import Counted, CountsByGroup, StayingRows
     from anonto.engine.spark.rows import Piece, RowGroups
-    from anonto.masking.fitted import FittedStep, FlowPart
+    from anonto.masking.fitted import RawCodes
     from anonto.masking.released import OutColumn, StepTally
     from anonto.rng import RowOrder
     from anonto.table.counted import LearntColumn
@@ -39,30 +35,11 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int32]
     Floats = NDArray[np.float64]
     Longs = NDArray[np.int64]
+    SeenPiece = tuple[Any, dict[str, Codes], Longs]
+    """Rows that stay: their cells, for each column their raw codes, and their numbers in the table."""
 
 PLACE = "anonto: place"
 """A column beside those of the table: where a row stands when rows are shuffled."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StepTask:
-    """A step as a task carries it out."""
-
-    fitted: FittedStep
-    counts: tuple[CountsByGroup, ...]
-    """For each part with flows how many rows of each row group have each value, or record."""
-
-    def sizes(self) -> list[int]:
-        """For each part with flows how many values, or records, there are."""
-        return [part.flows.sizes.size for part in self.fitted.flow_parts]
-
-    def before(self, group: int) -> list[Longs]:
-        """What stands before a row group."""
-        return [counts.before(group, n) for counts, n in zip(self.counts, self.sizes(), strict=True)]
-
-    def within(self, group: int) -> list[Longs]:
-        """What a row group has."""
-        return [counts.within(group, n) for counts, n in zip(self.counts, self.sizes(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +63,34 @@ class RowMasking:
 
     row_groups: RowGroups
     staying: StayingRows | None
-    columns: Mapping[str, LearntColumn]
-    """Those that a step looks at."""
     rows_before: Longs
     kept_before: Longs
     kept_in: Longs
-    steps: tuple[StepTask, ...]
+    fitted: FittedSteps
+    """The same as on one machine, without what only evidence needs."""
+    counts: tuple[tuple[CountsByGroup, ...], ...] = ()
+    """For each step, and each of its parts with flows, how many rows of each row group have each value, or record."""
+
+    @classmethod
+    def of_no_step(
+        cls, row_groups: RowGroups, staying: StayingRows | None, found: Counted, names: Iterable[str]
+    ) -> RowMasking:
+        """What tells the rows that stay, their numbers, and their codes in some columns."""
+        columns = {name: found.columns[name].bare() for name in names}
+        dropping = None if staying is None else staying.dropping
+        nothing = FittedSteps((), columns, dropping, found.n_rows, found.n_kept)
+        return cls(row_groups, staying, found.rows_before, found.kept_before, found.kept_in, nothing)
+
+    @property
+    def columns(self) -> Mapping[str, LearntColumn]:
+        """Those that a step looks at."""
+        return self.fitted.counted
+
+    def of_steps(self, numbers: Sequence[int]) -> RowMasking:
+        """The same with only some steps."""
+        steps = tuple(self.fitted.steps[number] for number in numbers)
+        counts = tuple(self.counts[number] for number in numbers)
+        return replace(self, fitted=replace(self.fitted, steps=steps), counts=counts)
 
     @property
     def looked_at(self) -> list[str]:
@@ -107,38 +106,43 @@ class RowMasking:
             yield group, self._masked(group, parts, reader, staying)
 
     def _masked(self, group: int, parts: Iterable[Piece], reader: Reader, staying: Any) -> Iterator[MaskedPiece]:
-        row, kept = int(self.rows_before[group]), int(self.kept_before[group])
-        before = [step.before(group) for step in self.steps]
-        left = [step.within(group) for step in self.steps]
+        kept = int(self.kept_before[group])
+        seen = self._seen(group, parts, reader, staying)
+        masked = self.fitted.apply_all(seen, _raw_and_rows, *self._around(group))
+        for (cells, raw, rows), places, tallies, _ in masked:
+            yield MaskedPiece(cells, kept, places, tallies, raw)
+            kept += rows.size
+        if kept != self.kept_before[group] + self.kept_in[group]:
+            raise TableChangedError
+
+    def _seen(self, group: int, parts: Iterable[Piece], reader: Reader, staying: Any) -> Iterator[SeenPiece]:
+        first = int(self.rows_before[group])
         for piece in parts:
             stays = None if staying is None else staying(piece.cells)
             cells = piece.cells if stays is None else piece.cells.filter(stays)
-            rows = row + (np.arange(piece.rows.size) if stays is None else np.flatnonzero(stays))
-            raw = {name: reader.raw_codes(name, as_polars(cells, name)) for name in self.columns}
-            places: dict[str, tuple[Codes, Floats | None]] = {}
-            tallies = []
-            for step, passed, rest in zip(self.steps, before, left, strict=True):
-                groups = step.fitted.groups(raw)
-                present = step.fitted.count_groups(groups)
-                for to_come, here in zip(rest, present, strict=True):
-                    if here.size != to_come.size or (here > to_come).any():
-                        raise TableChangedError
-                out, tally = step.fitted.apply(raw, groups, passed, rows)
-                places |= out
-                tallies.append(tally)
-                for gone, to_come, here in zip(passed, rest, present, strict=True):
-                    np.add(gone, here, out=gone)
-                    np.subtract(to_come, here, out=to_come)
-            yield MaskedPiece(cells, kept, places, tallies, raw)
-            row, kept = row + piece.rows.size, kept + rows.size
-        missed = any(one.any() for rest in left for one in rest)
-        if missed or kept != self.kept_before[group] + self.kept_in[group]:
-            raise TableChangedError
+            rows = first + (np.arange(piece.rows.size) if stays is None else np.flatnonzero(stays))
+            yield cells, {name: reader.raw_codes(name, as_polars(cells, name)) for name in self.columns}, rows
+            first += piece.rows.size
+
+    def _around(self, group: int) -> tuple[list[list[Longs]], list[list[Longs]]]:
+        """How many rows of each value, or record, stand before a row group; and with its own, before the next."""
+        before, behind = [], []
+        for own, step in zip(self.counts, self.fitted.steps, strict=True):
+            sizes = [part.flows.sizes.size for part in step.flow_parts]
+            before.append([one.before(group, n) for one, n in zip(own, sizes, strict=True)])
+            within = [one.within(group, n) for one, n in zip(own, sizes, strict=True)]
+            behind.append([old + new for old, new in zip(before[-1], within, strict=True)])
+        return before, behind
+
+
+def _raw_and_rows(piece: SeenPiece) -> tuple[RawCodes, Longs]:
+    return piece[1:]
 
 
 def of_columns(masking: RowMasking, names: Sequence[str]) -> RowMasking:
     """What tells the rows that stay and their numbers, with only some columns."""
-    return replace(masking, columns={name: masking.columns[name] for name in names}, steps=())
+    counted = {name: masking.columns[name] for name in names}
+    return replace(masking, fitted=replace(masking.fitted, steps=(), counted=counted), counts=())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,53 +216,16 @@ class TallyTask:
         import pyarrow as pa
 
         for group, parts in self.masking.groups(batches):
-            found: list[list[StepTally]] = [[] for _ in self.masking.steps]
+            found: list[list[StepTally]] = [[] for _ in self.masking.fitted.steps]
             for piece in parts:
                 for own, tally in zip(found, piece.tallies, strict=True):
                     own.append(tally)
-            noted = [_noted(step.fitted) for step in self.masking.steps]
-            content = pickle.dumps((group, found, noted), protocol=5)
+            content = pickle.dumps((group, found), protocol=5)
             yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
 
 
-def _noted(fitted: FittedStep) -> Longs | None:
-    """What a masker noted since it was last asked."""
-    return None if fitted.row_part is None else fitted.row_part.masker.noted()
-
-
-def tallied(contents: Iterable[bytes]) -> Iterator[tuple[list[list[StepTally]], list[Longs | None]]]:
-    """What the tasks handed over, in the order of the rows: for each step the tallies and what was noted."""
+def tallied(contents: Iterable[bytes]) -> Iterator[list[list[StepTally]]]:
+    """What the tasks handed over, in the order of the rows: for each step the tallies."""
     parts = (pickle.loads(content) for content in contents)  # noqa: S301 - our own tasks wrote it
-    for _, found, noted in sorted(parts, key=lambda part: part[0]):
-        yield found, noted
-
-
-# ------------------------------------------------------------------------------------------------ what tasks get
-
-
-def slim(fitted: FittedStep) -> FittedStep:
-    """A step without what only the driver needs: ontologies, moves, parameters."""
-    row_part = fitted.row_part
-    return replace(
-        fitted,
-        flow_parts=tuple(_slim_part(part) for part in fitted.flow_parts),
-        row_part=None
-        if row_part is None
-        else replace(row_part, columns=tuple(map(slim_column, row_part.columns)), masker=row_part.masker.slim()),
-        moves={},
-        untouched={},
-        facts={},
-    )
-
-
-def _slim_part(part: FlowPart) -> FlowPart:
-    return replace(part, columns=tuple(map(slim_column, part.columns)))
-
-
-def slim_column(column: OutColumn) -> OutColumn:
-    """A column without its ontology."""
-    if isinstance(column, NumberColumn):
-        return column
-    nothing = TextAttribute(np.empty(0, dtype=np.int64))
-    bare = PreparedColumn(column.name, ColumnDescription(), Column((), np.empty(0, np.int32)), nothing, 0, 0)
-    return replace(column, prepared=bare, attribute=nothing)
+    for _, found in sorted(parts, key=lambda part: part[0]):
+        yield found

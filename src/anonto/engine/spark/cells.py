@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.engine.spark.apply import PLACE, in_type, slim_column
+from anonto.engine.spark.apply import PLACE, in_type
 from anonto.engine.spark.rows import quoted
 from anonto.engine.spark.session import jobs
 from anonto.engine.spark.table import as_function, brought_here, in_parts, n_parts_of
@@ -310,9 +310,8 @@ class CellMasker(RowMasker):
         del columns, rows, key
         raise InternalError("Rows of cells are masked where they come together.")
 
-    def facts(self, before: Sequence[Codes], after: Sequence[Any]) -> Mapping[str, Any]:
+    def facts(self) -> Mapping[str, Any]:
         """What the evidence says of the cells."""
-        del before, after
         return self.told
 
 
@@ -425,5 +424,5 @@ def with_exchanged(
         becomes = exchanging(table, masking, step, n_records, ExchangingTask(step), f"{TO} long, {codes}", order)
         everything = everything.unionByName(becomes.withColumn(KIND, functions.lit(number)), allowMissingColumns=True)
     parted = in_parts(everything, TO, n_records).sortWithinPartitions(quoted(TO), quoted(KIND))
-    columns = tuple(tuple(map(slim_column, one)) for _, _, one in steps)
+    columns = tuple(tuple(column.slim() for column in one) for _, _, one in steps)
     return parted.mapInArrow(as_function(PlacingTask(columns, tuple(released), numbered)), schema)

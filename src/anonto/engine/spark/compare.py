@@ -295,9 +295,7 @@ class Comparing:
         return counted(contents, task, table.types(self.names))
 
     def _masking(self, table: SparkTable, found: Counted, staying: StayingRows | None) -> RowMasking:
-        """What tells the rows that stay, their numbers and their codes."""
-        columns = {name: found.columns[name].bare() for name in self.names}
-        return RowMasking(table.row_groups, staying, columns, found.rows_before, found.kept_before, found.kept_in, ())
+        return RowMasking.of_no_step(table.row_groups, staying, found, self.names)
 
     def _order(self, coding: RowMasking, release: MadeAnew) -> RowOrder | None:
         """The order of the rows of the release; None where it is their own."""

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 
     from anonto.engine.spark.rows import Piece, RowGroups
     from anonto.engine.spark.table import SparkTable
-    from anonto.masking.fitted import Dropping
     from anonto.table.counted import LearntColumn
     from anonto.table.description import ColumnDescription
-    from anonto.table.prepare import Opener
+    from anonto.table.prepare import Dropping, Opener
 
     Codes = NDArray[np.int32]
     Longs = NDArray[np.int64]

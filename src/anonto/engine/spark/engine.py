@@ -18,13 +18,12 @@ import numpy as np
 
 from anonto.engine.fitting import Fitting
 from anonto.engine.room import DEFAULT, LEAST, Room
-from anonto.engine.spark.apply import RowMasking, StepTask, TallyTask, of_columns, slim, tallied
+from anonto.engine.spark.apply import RowMasking, TallyTask, of_columns, tallied
 from anonto.engine.spark.cells import CellMasker, CellsOnCluster
 from anonto.engine.spark.count import CountingTask, StayingRows, counted, follow_each_other, rows_that_stay
 from anonto.engine.spark.sink import MaskedFrame
 from anonto.errors import InternalError
 from anonto.masking.fit import Counted
-from anonto.masking.released import StepTally
 from anonto.table.record_counts import CountedRecords
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from anonto.engine.spark.count import CountsByGroup
     from anonto.engine.spark.source import Taken
     from anonto.masking.fitted import FittedStep, FittedSteps, FlowPart
-    from anonto.masking.released import OutColumn, Tallies
+    from anonto.masking.released import OutColumn, StepTally, Tallies
     from anonto.methods.equi_width_swap import EquiWidthSwap
     from anonto.plan import Plan
     from anonto.table.prepare import Opener
@@ -71,8 +70,8 @@ class OnCluster:
     def apply(self, fitted: FittedSteps) -> tuple[MaskedFrame, Tallies]:
         """Have the rows masked when they are asked for; count what becomes of them."""
         found, steps = self._found, fitted.steps
-        tasks = tuple(StepTask(slim(step), self._counts_of(step)) for step in steps)
-        masking = replace(self._no_masking(), steps=tasks)
+        counts = tuple(self._counts_of(step) for step in steps)
+        masking = replace(self._no_masking(), fitted=fitted.slim(), counts=counts)
         tallies = self._tallied(fitted, masking)
         partitions = {
             partition: (min(groups), int(found.kept_in[groups].sum())) for partition, groups in found.partitions.items()
@@ -84,24 +83,14 @@ class OnCluster:
             columns=fitted.columns_holding(tallies),
             partitions=partitions,
             keeps_order=follow_each_other(found.partitions),
-            masking=replace(
-                masking, steps=tuple(task for task, step in zip(tasks, steps, strict=True) if not _is_in_cells(step))
-            ),
+            masking=masking.of_steps([number for number, step in enumerate(steps) if not _is_in_cells(step)]),
         )
         return masked, tallies
 
     def _no_masking(self) -> RowMasking:
         """What tasks must know to tell the rows that stay, and their numbers; of no step."""
         found = self._found
-        return RowMasking(
-            self.source.table.row_groups,
-            self._staying,
-            {name: column.bare() for name, column in found.columns.items()},
-            found.rows_before,
-            found.kept_before,
-            found.kept_in,
-            (),
-        )
+        return RowMasking.of_no_step(self.source.table.row_groups, self._staying, found, found.columns)
 
     def exchange(self, method: EquiWidthSwap, columns: Sequence[OutColumn], *, fits: bool) -> CellsOnCluster:
         """Exchange rows on the cluster, cell by cell."""
@@ -144,15 +133,18 @@ class OnCluster:
         return tuple(self._counts_of_part(part) for part in step.flow_parts)
 
     def _counts_of_part(self, part: FlowPart) -> CountsByGroup:
+        found, groups = self._found, part.groups(self._distinct(part))
+        if part.index is None:
+            return found.by_group[part.seen[0]].renumbered(groups)
+        return found.records_by_group[found.together.index(part.seen)].renumbered(groups)
+
+    def _distinct(self, part: FlowPart) -> dict[str, Codes]:
+        """The raw codes of all distinct values, or records, that a part with flows sees."""
         found = self._found
         if part.index is None:
-            name = part.seen[0]
-            raw = np.arange(len(found.columns[name].texts), dtype=np.int32)
-            return found.by_group[name].renumbered(part.groups({name: raw}))
-        place = found.together.index(part.seen)
-        records = found.records[place]
-        groups = part.groups({name: records[:, k] for k, name in enumerate(part.seen)})
-        return found.records_by_group[place].renumbered(groups)
+            return {name: np.arange(len(found.columns[name].texts), dtype=np.int32) for name in part.seen}
+        records = found.records[found.together.index(part.seen)]
+        return {name: records[:, k] for k, name in enumerate(part.seen)}
 
     @property
     def _found(self) -> CountedOnCluster:
@@ -171,15 +163,12 @@ class OnCluster:
         asked = [number for number in range(len(fitted.steps)) if number not in told]
         if not asked:
             return tallies
-        partly = replace(masking, steps=tuple(masking.steps[number] for number in asked))
+        partly = masking.of_steps(asked)
         contents = self.source.table.gathered(TallyTask(partly), partly.looked_at, "Counting what becomes of the rows")
-        for found, noted in tallied(contents):
-            for number, own, note in zip(asked, found, noted, strict=True):
+        for found in tallied(contents):
+            for number, own in zip(asked, found, strict=True):
                 for one in own:
                     tallies.add_to(number, one)
-                row_part = fitted.steps[number].row_part
-                if note is not None and row_part is not None:
-                    row_part.masker.note(note)
         return tallies
 
     def _tally(self, step: FittedStep, n_records: int) -> StepTally:
@@ -187,38 +176,7 @@ class OnCluster:
         masker = None if step.row_part is None else step.row_part.masker
         if isinstance(masker, CellMasker):
             return masker.tally
-        equal = _released_alike(step) if step.counts_equal else None
-        return StepTally(unchanged_records=self._unchanged(step, n_records), equal=equal)
-
-    def _unchanged(self, step: FittedStep, n_records: int) -> int:
-        """Records whose cells all stay as they are, from the flows of the only part of a step."""
-        part = step.flow_parts[0]
-        flows = part.flows
-        if part.released is None:
-            same = flows.sources == flows.targets
-        else:
-            found = self._found
-            records = found.records[found.together.index(part.seen)]
-            groups = part.groups({name: records[:, k] for k, name in enumerate(part.seen)})
-            codes = np.empty((flows.sizes.size, len(part.columns)), dtype=np.int32)
-            for k in range(len(part.columns)):
-                codes[groups, k] = part.maps[k][records[:, k]]
-            same = np.logical_and.reduce(
-                [
-                    one.meant(codes[flows.sources, k]) == one.meant(part.released[flows.targets, k])
-                    for k, one in enumerate(part.columns)
-                ]
-            )
-        return int(flows.amounts[same].sum()) + n_records - int(flows.sizes.sum())
-
-
-def _released_alike(step: FittedStep) -> CountedRecords:
-    """How many records are released alike, from the flows of the only part of a step."""
-    part = step.flow_parts[0]
-    if part.released is None:
-        raise InternalError("A method that makes records equal looks at whole records.")
-    released = np.ascontiguousarray(part.released[part.flows.targets, : len(part.columns)])
-    return CountedRecords.together([CountedRecords(released, part.flows.amounts)])
+        return step.tally_of_flows(self._distinct(step.flow_parts[0]), n_records)
 
 
 def _is_in_cells(step: FittedStep) -> bool:

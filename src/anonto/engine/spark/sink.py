@@ -10,13 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonto.engine.spark.apply import (
-    PLACE,
-    MaskingTask,
-    RowMasking,
-    of_columns,
-    slim_column,
-)
+from anonto.engine.spark.apply import PLACE, MaskingTask, RowMasking, of_columns
 from anonto.engine.spark.cells import CellMasker, with_exchanged
 from anonto.engine.spark.released_frames import remember_rows
 from anonto.engine.spark.session import jobs
@@ -74,7 +68,7 @@ class MaskedFrame:
         exchanged = self._cell_maskers
         elsewhere = {column.name for step, _ in exchanged for column in step.columns}
         columns = {
-            name: slim_column(column)
+            name: column.slim()
             for name, column in self.columns.items()
             if name not in elsewhere or column.staying is not None
         }
