@@ -13,6 +13,7 @@ import json
 import re
 import tempfile
 import warnings
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -103,13 +104,14 @@ def write(path: Path, *, in_parts: bool) -> None:
 
 
 def digest(path: Path, evidence: dict[str, Any], page: Path) -> dict[str, str]:
-    """Of the released cells as they are read back, the evidence, and the report without its charts."""
+    """Of the released cells as they are read back, the evidence, and the report without its charts and line breaks."""
     released = read_table(path).frame
     cells = f"{released.schema}\n{released.write_csv()}"
     parts = {"cells": cells, "evidence": as_json(evidence)}
     if path.suffix == ".csv":
         without_charts = re.sub(r"<svg.*?</svg>", "", page.read_text(), flags=re.DOTALL)
-        parts |= {"bytes": path.read_text(), "report": without_charts}
+        as_one_line = re.sub(r"\s*(<[^>]*>)\s*", r"\1", " ".join(without_charts.split()))
+        parts |= {"bytes": path.read_text(), "report": unescape(as_one_line)}
     return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in parts.items()}
 
 

@@ -19,9 +19,9 @@ import anonto
 from anonto.errors import MapPointsError
 from anonto.methods.registry import METHODS
 from anonto.report.assessed import assessed_data
-from anonto.report.assessed_page import assessed_html
 from anonto.report.editions import EDITIONS, published
 from anonto.report.gate import PERSONS_A_STEP
+from anonto.report.page import assessed_html
 from anonto.risk.attacks.registry import is_linkage
 from anonto.risk.findings import OF_A_PROOF, findings_of
 from anonto.risk.rate import wilson_interval
