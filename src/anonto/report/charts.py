@@ -30,7 +30,7 @@ PALE = 0.4
 # ------------------------------------------------------------------------------------------------ frequencies
 
 MOST_GROUPS = 12
-GROUP, THICK = 46, 10
+GROUP, THICK = 48, 10
 
 
 def frequency_chart(rows: Sequence[Row], title: str) -> Markup:
@@ -45,11 +45,11 @@ def frequency_chart(rows: Sequence[Row], title: str) -> Markup:
     scale = (WIDTH - 64) / max(longest, 1)
     pieces = [piece for place, row in enumerate(rows) for piece in _group(row, GROUP * place, scale)]
     told = "; ".join(f"{_label(row)}: {spelt(row['before'])} before, {spelt(row['after'])} after" for row in rows)
-    return drawing(WIDTH, GROUP * max(len(rows), 1) - 4, title, *pieces, description=told)
+    return drawing(WIDTH, GROUP * max(len(rows), 1), title, *pieces, description=told)
 
 
 def _group(row: Row, top: float, scale: float) -> Iterator[Markup]:
-    yield text(0, top + 8, shortened(_label(row), 58))
+    yield text(0, top + 8, shortened(_label(row), 70))
     bars: tuple[tuple[float, Colour], ...] = ((top + 18, "before"), (top + 19 + THICK, "after"))
     for y, when in bars:
         length = drawn(row[when]) * scale
@@ -82,7 +82,7 @@ def linkage_chart(rows: Sequence[Row], title: str) -> Markup:
     pieces: list[Markup] = []
     for place, row in enumerate(rows):
         label = f"{_attack(row)} – {', '.join(row['columns'])}" if several else _attack(row)
-        pieces += [*_linkage(row, label, top + LINKAGE * place, scale)]
+        pieces += _linkage(row, label, top + LINKAGE * place, scale, limits)
     for limit in limits:
         x, on_the_right = limit * scale, limit * scale > WIDTH / 2
         middles = [top + LINKAGE * place + MIDDLE for place in range(len(rows))]
@@ -90,10 +90,10 @@ def linkage_chart(rows: Sequence[Row], title: str) -> Markup:
         anchor: Anchor = "end" if on_the_right else "start"
         pieces.append(text(x, 8, f"1/k = {100 * limit:.3g} %", size=11.5, colour="warn", anchor=anchor))
     told = "; ".join(f"{_attack(row)}: {row['shown']}" for row in rows)
-    return drawing(WIDTH, top + LINKAGE * len(rows) - 4, title, *pieces, description=told)
+    return drawing(WIDTH, top + LINKAGE * len(rows), title, *pieces, description=told)
 
 
-def _linkage(row: Row, label: str, top: float, scale: float) -> Iterator[Markup]:
+def _linkage(row: Row, label: str, top: float, scale: float, limits: Sequence[float]) -> Iterator[Markup]:
     y, rate, low, high = top + MIDDLE, row["rate"], row["low"], row["high"]
     yield text(0, top + 8, shortened(label, 62))
     if rate is not None:
@@ -101,7 +101,9 @@ def _linkage(row: Row, label: str, top: float, scale: float) -> Iterator[Markup]
     if low is not None and high is not None:
         yield interval(low * scale, high * scale, y, width=1.5)
     yield line(row["baseline"] * scale, y - 10, row["baseline"] * scale, y + 10, "before", width=2)
-    yield text(_reach(row) * scale + 8, y, row["shown"], size=11.5)
+    end = _reach(row) * scale
+    beyond = max([end, *(limit * scale for limit in limits if end < limit * scale < end + 50)])
+    yield text(beyond + 8, y, row["shown"], size=11.5)
 
 
 def _reach(row: Row) -> float:
@@ -198,7 +200,7 @@ MAP_WIDTH, PLOT_HEIGHT = 500, 270
 LEFT, RIGHT, TOP, BOTTOM = 46, 14, 48, 46
 KEY_ROW = 17
 MOST_LISTED = 14
-NEAREST_TICKS = 26
+NEAREST_TICKS = 32
 RISK_TICKS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 FAMILIES: dict[Shape, str] = {
     "circle": "swapping",
@@ -368,13 +370,12 @@ def _families(points: Sequence[Row]) -> Iterator[Markup]:
     present = {_family(one["method"]) for one in points}
     if len(present) < 2:
         return
-    x = float(MAP_WIDTH - RIGHT)
-    for shape, words in reversed(FAMILIES.items()):
+    x = LEFT + 4.0
+    for shape, words in FAMILIES.items():
         if shape in present:
-            yield text(x, 9.5, words, size=11, anchor="end")
-            x -= 5.5 * len(words) + 10
             yield mark(shape, x, 9.5, 4, fill=ink("before"))
-            x -= 14
+            yield text(x + 9, 9.5, words, size=11)
+            x += 6.5 * len(words) + 30
 
 
 def _key(listed: Sequence[Row], n_front: int, top: float) -> Iterator[Markup]:

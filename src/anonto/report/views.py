@@ -112,7 +112,7 @@ def scenarios(attacks: Iterable[Data]) -> dict[tuple[str, ...], list[Data]]:
     return found
 
 
-def release_marks(points: Sequence[Data]) -> list[Data]:
+def release_marks(points: Sequence[Data]) -> list[dict[str, Any]]:
     """Points of the map with a ring around this release; the table unmasked has the shape of the first method."""
     methods = [one["method"] for one in points if one["method"] != "none"] or ["none"]
     return [
@@ -181,7 +181,7 @@ def class_rows(bins: Sequence[Data]) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------------------------------ a sweep
 
 
-def sweep_marks(points: Sequence[Data], chosen: str | None) -> list[Data]:
+def sweep_marks(points: Sequence[Data], chosen: str | None) -> list[dict[str, Any]]:
     """The plans of a sweep as points of the map, with a ring around the one that is recommended."""
     marks = []
     for one in points:
