@@ -7,11 +7,12 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anonto.reproduction.figures import Line, LineChart
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 RESULTS = Path(__file__).parent / "results"
-_COLOURS = ("#0b7285", "#e8590c", "#5f3dc4", "#868e96", "#2b8a3e")
 
 INTRODUCTION = """# Results
 
@@ -32,8 +33,9 @@ def write_page(folder: Path, subjects: Sequence[str], page: Path) -> None:
         for number, curves in enumerate(_curves(result)):
             charts.mkdir(exist_ok=True)
             file = charts / f"{name}-{number + 1}.svg"
-            _draw(curves, file)
-            parts.append(f"![{curves['name']}: seconds against {curves.get('unit', 'records')}](charts/{file.name})\n")
+            file.write_text(_drawn(curves, file.stem), encoding="utf-8")
+            shown = f"![{curves['name']}: seconds against {curves.get('unit', 'records')}](charts/{file.name})"
+            parts.append(f"*{curves['name']}*\n\n{shown}\n")
     page.write_text("\n".join(parts), encoding="utf-8")
 
 
@@ -103,27 +105,20 @@ def _curves(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
             yield curves
 
 
-def _draw(curves: Mapping[str, Any], path: Path) -> None:
+def _drawn(curves: Mapping[str, Any], name: str) -> str:
     """Time against records, both as logarithms, one line a side."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
-    axes = figure.add_subplot()
-    for (side, times), colour in zip(curves["seconds"].items(), _COLOURS, strict=False):
-        sizes = sorted(map(int, times))
-        axes.plot(
-            sizes,
-            [times[str(n)] for n in sizes],
-            marker="o",
-            markersize=3.5,
-            linewidth=2.2 if side == "anonto" else 1.3,
-            color=colour,
-            label=side,
-        )
-    axes.set(xscale="log", yscale="log", xlabel=curves.get("unit", "records"), ylabel="seconds", title=curves["name"])
-    axes.grid(visible=True, which="major", color="#dee2e6", linewidth=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8)
-    with mpl.rc_context({"svg.hashsalt": curves["name"], "svg.fonttype": "none"}):
-        figure.savefig(path, format="svg", metadata={"Date": None})
+    lines = (
+        Line(side, tuple((int(n), times[n], 0.0) for n in sorted(times, key=int)))
+        for side, times in curves["seconds"].items()
+    )
+    chart = LineChart(
+        name=name,
+        title=curves["name"],
+        caption="",
+        lines=tuple(lines),
+        x_label=curves.get("unit", "records"),
+        y_label="seconds",
+        log_x=True,
+        log_y=True,
+    )
+    return chart.file()

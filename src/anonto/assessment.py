@@ -98,7 +98,7 @@ class Assessment:
             force: Whether a file that is there is replaced.
         """
         from anonto.report.assessed import assessed_data
-        from anonto.report.assessed_page import assessed_html
+        from anonto.report.page import assessed_html
 
         with written_beside(Path(path), force=force) as beside:
             beside.write_text(assessed_html(assessed_data(self, edition, sweep)), encoding="utf-8")

@@ -15,6 +15,7 @@ import json
 import re
 import tempfile
 import warnings
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +108,12 @@ def write(path: Path, *, in_parts: bool) -> None:
 
 
 def digest(path: Path, evidence: dict[str, Any], page: Path) -> dict[str, str]:
-    """Of the released cells as they are read back, the evidence, and the report without its charts."""
+    """Of the released cells as they are read back, the evidence, and the report without its charts and line breaks."""
     found = digest_of_cells(read_table(path).frame, evidence)
     if path.suffix == ".csv":
         without_charts = re.sub(r"<svg.*?</svg>", "", page.read_text(), flags=re.DOTALL)
-        found |= hashed({"bytes": path.read_text(), "report": without_charts})
+        as_one_line = re.sub(r"\s*(<[^>]*>)\s*", r"\1", " ".join(without_charts.split()))
+        found |= hashed({"bytes": path.read_text(), "report": unescape(as_one_line)})
     return found
 
 

@@ -6,9 +6,10 @@ import io
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 import pytest
-from matplotlib.image import imread
+from PIL import Image
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -443,8 +444,8 @@ def edge_of(page: Page, box: Locator) -> float:
     assert place is not None
     assert caption is not None
     clip = {"x": place["x"] + place["width"] - 3, "y": caption["y"] + 2, "width": 2, "height": caption["height"] - 4}
-    picture = io.BytesIO(page.screenshot(clip=clip))  # type: ignore[arg-type]
-    return float(255 * (1 - imread(picture)[:, :, :3].mean()))
+    picture = Image.open(io.BytesIO(page.screenshot(clip=clip)))  # type: ignore[arg-type]
+    return 255 - float(np.asarray(picture.convert("RGB")).mean())
 
 
 def test_the_explanation_of_a_word_appears_with_the_keyboard_too(served: Served, walked: Page) -> None:

@@ -143,7 +143,7 @@ def _row(point: Point) -> list[str]:
 
 
 def _show_skipped(found: Sweep) -> None:
-    from anonto.report.sweep_page import told_once
+    from anonto.report.views import told_once
 
     if found.skipped:
         typer.secho("Skipped", bold=True)

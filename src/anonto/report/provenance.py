@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anonto.report.editions import Edition
     from anonto.report.gate import Gate
 
-PACKAGES = ("anonto", "numpy", "polars", "numba", "scipy", "scikit-learn", "matplotlib")
+PACKAGES = ("anonto", "numpy", "polars", "numba", "scipy", "scikit-learn")
 
 
 def provenance(plan: Mapping[str, Any], ontologies: Sequence[Mapping[str, Any]], gate: Gate) -> dict[str, Any]:

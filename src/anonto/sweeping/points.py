@@ -211,10 +211,10 @@ class Sweep:
 
     def to_html(self, path: str | os.PathLike[str], *, force: bool = True) -> None:
         """Write the map as one page that needs nothing but itself."""
-        from anonto.report.sweep_page import sweep_page
+        from anonto.report.page import sweep_html
 
         with written_beside(Path(path), force=force) as beside:
-            beside.write_text(sweep_page(self.to_dict()), encoding="utf-8")
+            beside.write_text(sweep_html(self.to_dict()), encoding="utf-8")
 
 
 def require_risk(max_risk: object) -> float:

@@ -28,10 +28,10 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_help_imports_no_compiler_no_table_library_and_no_plotter() -> None:
+def test_help_imports_no_compiler_no_table_library_and_no_templates() -> None:
     code = (
         "import sys; from anonto.cli.main import run; assert run(['--help']) == 0; "
-        "print([m for m in ('numba', 'polars', 'matplotlib', 'numpy', 'scipy') if m in sys.modules])"
+        "print([m for m in ('numba', 'polars', 'jinja2', 'numpy', 'scipy') if m in sys.modules])"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip().endswith("[]")

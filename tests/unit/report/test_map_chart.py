@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import anonto
-from anonto.report.map_chart import risk_utility_chart
+from anonto.report.charts import risk_utility_chart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,32 +46,31 @@ def place_of(svg: ET.Element, label: str) -> tuple[float, float]:
 
 
 def test_less_risk_is_further_left_and_more_utility_higher() -> None:
-    svg = drawn(risk_utility_chart([SAFE, USEFUL, BEATEN]))
+    svg = drawn(risk_utility_chart([SAFE, USEFUL, BEATEN], "t"))
     safe, useful, beaten = (place_of(svg, one["label"]) for one in (SAFE, USEFUL, BEATEN))
     assert safe[0] < useful[0] == beaten[0]
     assert useful[1] < safe[1] < beaten[1]
 
 
 def test_plans_of_the_front_are_numbered_safest_first_and_listed() -> None:
-    texts = [text.text for text in drawn(risk_utility_chart([USEFUL, BEATEN, SAFE])).iter("text")]
+    texts = [text.text for text in drawn(risk_utility_chart([USEFUL, BEATEN, SAFE], "t")).iter("text")]
     listed = [text for text in texts if text in {one["label"] for one in (SAFE, USEFUL, BEATEN)}]
     assert listed == [SAFE["label"], USEFUL["label"]]
     assert texts.count("1") == texts.count("2") == 2
-    plain = [text.text for text in drawn(risk_utility_chart([SAFE, USEFUL], pareto=False)).iter("text")]
-    assert SAFE["label"] not in plain
 
 
 def test_what_is_not_allowed_is_shaded_and_the_choice_has_a_ring() -> None:
-    svg = risk_utility_chart([{**SAFE, "chosen": True}, USEFUL], max_risk=0.05)
+    svg = risk_utility_chart([{**SAFE, "chosen": True}, USEFUL], "t", max_risk=0.05, ring="recommended")
     assert "at most 5 % allowed" in svg
     assert svg.count('stroke="var(--good)"') == 1
-    off_front = risk_utility_chart([SAFE, {**BEATEN, "chosen": True}])
+    assert "utility 0.800 (recommended)" in svg
+    off_front = risk_utility_chart([SAFE, {**BEATEN, "chosen": True}], "t")
     assert off_front.count('stroke="var(--good)"') == 1
 
 
 def test_it_has_a_title_and_no_label_becomes_markup() -> None:
     odd = {**SAFE, "label": '<script>alert("x")</script> & ' + "long " * 30}
-    svg = risk_utility_chart([odd], title="A & B")
+    svg = risk_utility_chart([odd], "A & B")
     root = drawn(svg)
     assert (root.get("role"), root.get("aria-label")) == ("img", "A & B")
     assert root.find("title").text == "A & B"  # type: ignore[union-attr]
@@ -79,9 +78,9 @@ def test_it_has_a_title_and_no_label_becomes_markup() -> None:
 
 
 def test_no_plan_and_plans_at_the_edges_can_be_drawn() -> None:
-    assert "No plan was tried." in risk_utility_chart([])
+    assert "No plan was tried." in risk_utility_chart([], "t")
     edges = [{**SAFE, "risk": risk, "utility": utility} for risk in (0.0, 1.0) for utility in (0.0, 1.0)]
-    svg = drawn(risk_utility_chart(edges, max_risk=1.0))
+    svg = drawn(risk_utility_chart(edges, "t", max_risk=1.0))
     _, _, width, height = map(float, svg.get("viewBox", "").split())
     for circle in svg.iter("circle"):
         assert 0 <= float(circle.get("cx", "")) <= width
@@ -90,7 +89,7 @@ def test_no_plan_and_plans_at_the_edges_can_be_drawn() -> None:
 
 def test_more_plans_than_fit_the_list_are_counted() -> None:
     many = [{**SAFE, "label": f"plan {n}", "risk": n / 100, "utility": 0.5 + n / 100} for n in range(20)]
-    assert "and 6 more on the front" in risk_utility_chart(many)
+    assert "and 6 more on the front" in risk_utility_chart(many, "t")
 
 
 def test_the_page_of_a_sweep_opens_in_a_browser_without_asking_for_anything(chromium: str, tmp_path: Path) -> None:

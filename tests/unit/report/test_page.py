@@ -1,4 +1,5 @@
 import re
+from copy import deepcopy
 from html.parser import HTMLParser
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 
 import anonto
 from anonto.release import Release
-from anonto.report.chart import frequency_chart
+from anonto.report.charts import frequency_chart
 from anonto.report.counts import NOT_SHOWN, SMALL
 from anonto.report.data import report_data
 from anonto.report.page import html_report
@@ -85,6 +86,23 @@ def test_labels_and_names_are_escaped(html: str, page: Page) -> None:
     assert "code <i>" in page.text
 
 
+def test_a_script_in_a_name_a_label_a_sentence_or_a_plan_is_only_text(data: dict[str, Any]) -> None:
+    script = "<script>alert('x')</script>"
+    hostile = deepcopy(data)
+    hostile["columns"][0]["name"] = hostile["steps"][0]["columns"][0] = script
+    hostile["columns"][0]["ontologies"][0]["ontology"] = script
+    hostile["columns"][0]["ontologies"][0]["levels"][0]["rows"][0]["label"] = script
+    hostile["table"]["released_as_is"][0]["name"] = hostile["table"]["dropped_columns"][0] = script
+    hostile["warnings"], hostile["steps"][0]["what"] = [script], script
+    hostile["plan"] = f"# {script}\n"
+    html = html_report(hostile)
+    assert "<script" not in html
+    page = Page(html)
+    assert page.open == []
+    assert page.text.count(script) > 12
+    assert f"# {script}" in page.text
+
+
 def test_nothing_that_must_stay_in_the_house_is_shown(html: str, release: Release) -> None:
     assert str(release.seed.number) not in html
     assert f"{release.seed.number:x}" not in html.lower()
@@ -141,4 +159,3 @@ def test_a_chart_takes_its_colours_from_the_page() -> None:
     assert "var(--before)" in chart
     assert "var(--after)" in chart
     assert "currentColor" in chart
-    assert "#01020" not in chart

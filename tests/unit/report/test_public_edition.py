@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 import anonto
 from anonto.errors import ParameterError, UngatedNumberError
 from anonto.report.assessed import assessed_data
-from anonto.report.assessed_page import assessed_html
 from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed, rounded_up, step_of
+from anonto.report.page import assessed_html
 from anonto.risk.telling import PassedFloat, PassedInt
 
 if TYPE_CHECKING:
