@@ -139,11 +139,15 @@ def started_deaf() -> Iterator[None]:
 
 
 def _raise_again(fault: sys.UnraisableHookArgs) -> None:
-    """A stop that came while something was cleared away is no fault of its own, and must not be lost."""
-    if not isinstance(fault.exc_value, KeyboardInterrupt):
+    """A stop that came while something was cleared away is no fault of its own, and must not be lost.
+
+    After a stop no other fault is shown either: an object that the stop left half made cannot be cleared away.
+    """
+    if isinstance(fault.exc_value, KeyboardInterrupt):
+        if CAN_WAIT:
+            look_again()
+    elif not was_heard():
         sys.__unraisablehook__(fault)
-    elif CAN_WAIT:
-        look_again()
 
 
 def _is_in_library(frame: FrameType | None) -> bool:

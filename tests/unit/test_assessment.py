@@ -454,3 +454,22 @@ def test_a_file_is_read_once_where_its_private_record_is_checked(
         monkeypatch.setattr(module, "read_table", spy)
     anonto.assess(tmp_path / "in.csv", tmp_path / "out.csv", plan, private=tmp_path / "out.csv.private.json")
     assert sorted(seen) == ["in.csv", "out.csv"]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("missing", [[None], [float("nan")], [None, float("nan")]], ids=["null", "NaN", "both"])
+def test_missing_numbers_that_move_are_found_again_in_a_saved_release(
+    missing: list[float | None], ending: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(7)
+    numbers = [3.0, 1e6, 7.0, 0.5, 0.0, *missing]
+    plan = {
+        "columns": {"amount": {"kind": "numeric"}, "kind": {"kind": "nominal"}},
+        "steps": [{"method": "group-swap", "columns": ["amount", "kind"], "k": 3}],
+    }
+    saved = tmp_path / f"masked{ending}"
+    for seed in range(6):
+        drawn = [numbers[place] for place in rng.integers(0, len(numbers), 20)]
+        people = pl.DataFrame({"amount": pl.Series(drawn, dtype=pl.Float64), "kind": rng.choice(["a", "b", "c"], 20)})
+        anonto.mask(people, plan, seed=(1 << 90) + seed).save(saved)
+        assert anonto.assess(people, saved, plan, private=f"{saved}.private.json").risk

@@ -54,7 +54,9 @@ class Compared(Door):
     def encoded(self, name: str) -> Column:
         """One column as codes."""
         if name not in self._columns:
-            self._columns[name] = super().encoded(name)
+            column = super().encoded(name)
+            column.codes.flags.writeable = False  # masking anew must not write over what is used again
+            self._columns[name] = column
         return self._columns[name]
 
 
@@ -131,6 +133,8 @@ def compared_in_memory(
         texts = before.encoded(name)
         is_described = name in plan.columns or name in plan.masked
         as_written = (written(before, name), written(after, name)) if is_described else (own, new)
+        if as_written[0].dtype.is_float():  # a file of text had to spell a NaN, which is missing all the same
+            as_written = as_written[0], _alike(as_written[0].dtype, as_written[1])
         cells[name] = BothCells(
             texts if stays is None else texts.kept(stays),
             encode(_alike(own.dtype, new)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.errors import MalformedFileError, MissingPackageError
 from anonto.ontology.source import file_sha256, opened
 from anonto.table.decoder import UndecodableError, decoded_apart
+from anonto.table.limits import is_within_calendar
 from anonto.table.table import Labels, Origin, Table
 
 if TYPE_CHECKING:
@@ -67,7 +68,10 @@ def decoded_stat(path: Path, found: TableFormat) -> tuple[pl.DataFrame, Any]:
         read = pyreadstat.read_xport if is_xport else pyreadstat.read_sas7bdat
     try:
         frame, facts = read(str(path), **options)
-    except (OverflowError, ValueError, pl.exceptions.PolarsError):  # moments beyond the calendar stay numbers
+        are_spellable = all(map(is_within_calendar, frame.iter_columns()))
+    except (OverflowError, ValueError, pl.exceptions.PolarsError):
+        are_spellable = False
+    if not are_spellable:  # moments beyond the calendar stay numbers
         frame, facts = read(str(path), disable_datetime_conversion=True, **options)
     return frame.with_columns([_settled(column, facts) for column in frame.iter_columns()]), facts
 

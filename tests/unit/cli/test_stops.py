@@ -76,6 +76,15 @@ CALLED_BY_POLARS = """
             return super().__iter__()
     pl.DataFrame({"a": [1]}).with_columns(pl.col("a").map_elements(lambda _: sum(Told([1, 2])), pl.Int64))
 """
+HALF_MADE = """
+    class Made:
+        def __init__(self):
+            told(signal.SIGTERM)
+            self.whole = True
+        def __del__(self):
+            del self.whole
+    Made()
+"""
 TWICE = """
     try:
         told(signal.SIGTERM)
@@ -133,10 +142,11 @@ def test_a_stop_while_a_library_is_loaded_is_one_sentence(folder: Path, name: st
     [
         (HELD, "whole\nstopped 130\n"),
         (SWALLOWED, "stopped 130\n"),
+        (HALF_MADE, "stopped 143\n"),
         (TWICE, "cleared\nstopped 143\n"),
         (CALLED_BY_POLARS, "whole\nstopped 143\n"),
     ],
-    ids=["held", "swallowed", "twice", "polars"],
+    ids=["held", "swallowed", "half made", "twice", "polars"],
 )
 def test_a_stop_breaks_nothing_in_two_and_is_not_lost(body: str, said: str) -> None:
     done = python(LISTENS.replace("{body}", body.strip()))

@@ -258,3 +258,11 @@ def test_no_message_denies_that_stata_and_spss_have_labels(spss, tmp_path):
         "'t.dta' was written as Stata, and labels are kept from Stata to Stata only: the labels and missing codes of "
         "3 columns are not in it."
     )
+
+
+def test_days_beyond_the_calendar_stay_numbers(tmp_path):
+    seconds = pl.DataFrame({"day": [13e9, 9e12]})
+    pyreadstat.write_sav(seconds, tmp_path / "t.sav", variable_format={"day": "DATE11"})
+    table = read_table(tmp_path / "t.sav")
+    assert table.frame["day"].to_list() == [13e9, 9e12]
+    write_table(table, tmp_path / "t.csv")
