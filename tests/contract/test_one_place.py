@@ -76,8 +76,7 @@ ATTACK = Kind(
     names=frozenset(one.name for one in OWN_ATTACKS),
     modules=frozenset(type(one).__module__ for one in OWN_ATTACKS),
     may_name={
-        "report/assessed_sections.py": "what is read off cells stands in a table of its own",
-        "report/sweep_page.py": "the sentence on how to read a map",
+        "report/views.py": "what is read off cells stands in a table of its own",
         "report/verdict.py": "two sentences are about the result of one attack",
         "web/pages/result.py": "the page has a card of its own for some results",
         "web/pages/risk.py": "the page is made of the results of three attacks",
