@@ -1,9 +1,10 @@
-# Every target makes the environment it needs in .venv and installs into it.
-#   make demo    mask a made-up table, with a report     make lint    ruff, mypy, import-linter
+# Every target creates the environment it needs in .venv.
+#   make demo    mask a synthetic table, with a report   make lint    ruff, mypy, import-linter
 #   make test    every check and every test              make docs    the documentation, into site/
-#   make bench   the benchmarks                          make clean   remove what the targets made
-#   make fuzz    20,000 damaged files and plans, and the table of how they ended
-#   make kill    1,000 kills and stops at random moments, or as many as $ANONTO_KILLS says
+#   make check   lint, types and the fast unit tests, while you work
+#   make bench   the benchmarks                          make clean   remove what the targets created
+#   make fuzz    20,000 damaged files and plans, and a table of the outcomes
+#   make kill    1,000 kills and stops at random moments, or $ANONTO_KILLS of them
 #   make reproduce   the experiments of the papers, on the files of $ANONTO_DATA if it is set
 PYTHON ?= python3
 VENV := .venv
@@ -11,20 +12,38 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 FUZZ ?= 31
 
-.PHONY: demo test fuzz kill lint format docs bench reproduce clean system
+# Containers often forbid Python to keep compiled modules: every process that a test starts would compile them again.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test check fuzz kill lint format docs bench reproduce clean system
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.icd $(VENV)/.warm
 	$(BIN)/anonto demo --force
 
-test: system lint docs $(VENV)/.compiled
+# Lint runs beside the compilation, which keeps one processor busy for minutes the first time. Among the tests is a
+# strict build of the documentation, so `make docs` is not run as well; the tests need what it needs.
+test: system $(VENV)/.dev $(VENV)/.docs
+	$(MAKE) --no-print-directory -j2 lint $(VENV)/.compiled
 	$(BIN)/pytest -n $(WORKERS) --dist loadfile
+
+# mypy runs beside the tests and is shown after them; either of them fails the target.
+check: $(VENV)/.compiled
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports
+	@$(BIN)/mypy >$(VENV)/mypy.txt 2>&1 & types=$$!; \
+	$(BIN)/pytest tests/unit -q -m "not slow" -n $(WORKERS) --dist loadfile; tests=$$?; \
+	wait $$types; types=$$?; \
+	cat $(VENV)/mypy.txt; \
+	exit $$((tests || types))
 
 # The same fuzzers as in the suite, with FUZZ times as many cases; what is killed has a target of its own.
 fuzz: $(VENV)/.compiled
 	ANONTO_FUZZ=$(FUZZ) $(BIN)/pytest tests/fuzz --ignore tests/fuzz/test_kills.py -n $(WORKERS)
+	ANONTO_PROFILE=thorough $(BIN)/pytest tests/unit -m hypothesis -n $(WORKERS)
 
-# A browser for the tests of pages, a Java runtime for those on a cluster: from Debian's packages when we may.
+# A browser for the web tests and a Java runtime for the Spark tests: from Debian packages, if run as root.
 system:
 	@missing=""; \
 	command -v chromium >/dev/null || missing="$$missing chromium"; \
@@ -52,11 +71,11 @@ docs: $(VENV)/.docs
 bench: $(VENV)/.bench .venv-peers/.made
 	$(BIN)/python -m benchmarks --page benchmarks/results.md
 
-# A kill takes about two seconds. Each is told by its number: see tests/fuzz/test_kills.py.
+# A kill takes about two seconds. Each has a number that repeats it: see tests/fuzz/test_kills.py.
 kill: $(VENV)/.compiled
 	ANONTO_KILLS=$(or $(ANONTO_KILLS),1000) $(BIN)/pytest tests/fuzz/test_kills.py -q
 
-# What users would pick instead pins versions that ours cannot have, so it lives apart; energy is R's, from Debian.
+# The tools we compare with pin versions that conflict with ours, so they get their own environment; energy is an R package.
 .venv-peers/.made:
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check anjana anonypy dcor microagg1d pycanon
@@ -65,7 +84,7 @@ kill: $(VENV)/.compiled
 	else command -v Rscript >/dev/null || echo "Left out until you install it: r-cran-energy"; fi
 	@touch $@
 
-# The documentation shows the summary of such a run: see CONTRIBUTING.md.
+# The documentation shows the summary of such a run; see CONTRIBUTING.md.
 reproduce: $(VENV)/.icd
 	$(BIN)/anonto reproduce $(if $(ANONTO_DATA),--data "$(ANONTO_DATA)") --out reproduction-out --force
 
@@ -82,12 +101,12 @@ $(VENV)/.%: pyproject.toml $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
-# Part of the installation: what is compiled once is kept beside the program.
+# Part of the installation: compiled code is cached next to the sources.
 $(VENV)/.warm: $(VENV)/.icd
 	$(BIN)/anonto warm-up --demo-only
 	@touch $@
 
-# Once for all tests, which otherwise wait for each other's compilation.
+# Compile once for all tests; otherwise they wait for each other.
 $(VENV)/.compiled: $(VENV)/.dev
 	$(BIN)/anonto warm-up
 	@touch $@

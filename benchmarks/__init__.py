@@ -1,1 +1,1 @@
-"""How fast anonto is, as ratios against peers and physical limits measured in the same run."""
+"""Speed of anonto, as ratios to peers and physical limits measured in the same run."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import peers
-from benchmarks.measuring import Bystanders
+from benchmarks.measuring import MOST_REPEATS, Bystanders
 from benchmarks.page import RESULTS, write_page
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def main() -> None:
     if chosen.list:
         print(" ".join(SUBJECTS))
         return
+    if chosen.quick:
+        os.environ[MOST_REPEATS] = "1"
     folder: Path = chosen.results
     unknown = sorted(set(chosen.names) - set(SUBJECTS))
     if unknown:

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.threads import in_threads, slices
+from anonto.runtime.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from anonto.methods.flows import Flows
     from anonto.methods.row_masking import RowMasker
-    from anonto.rng import Key, KeyedPermutations
+    from anonto.methods.transitions import Transitions
+    from anonto.random.streams import Key, KeyedPermutations
 
 CHUNK = 1 << 20
 DRAWN_AT_ONCE = 1 << 17
@@ -27,32 +27,32 @@ DRAWN_AT_ONCE = 1 << 17
 
 
 def apply_in_chunks(
-    flows: Flows,
+    transitions: Transitions,
     permutations: KeyedPermutations,
     codes: NDArray[np.int32],
     chunk: int = CHUNK,
     *,
     in_place: bool = False,
 ) -> NDArray[np.int32]:
-    """The masked codes of all records; at once where what stands before each chunk would take more than they do.
+    """The masked codes of all records; at once if the counts before each chunk would take more memory than the codes.
 
     Where the codes are not needed any more, they may be written over.
     """
-    if flows.sizes.size * -(-codes.size // chunk) > 2 * max(codes.size, chunk):
-        return flows.dealt(permutations).apply(codes, np.zeros(flows.sizes.size, dtype=np.int64))
+    if transitions.sizes.size * -(-codes.size // chunk) > 2 * max(codes.size, chunk):
+        return transitions.assign_targets(permutations).apply(codes, np.zeros(transitions.sizes.size, dtype=np.int64))
     parts = slices(0, codes.size, chunk)
-    counts = np.zeros((len(parts) + 1, flows.sizes.size), dtype=np.int64)
+    counts = np.zeros((len(parts) + 1, transitions.sizes.size), dtype=np.int64)
     out = codes if in_place else np.empty_like(codes)
 
     def count(part: slice) -> None:
-        counts[part.start // chunk + 1] = flows.records_of(codes[part])
+        counts[part.start // chunk + 1] = transitions.records_of(codes[part])
 
     def fill(part: slice) -> None:
-        out[part] = dealt.apply(codes[part], before[part.start // chunk])
+        out[part] = assigned.apply(codes[part], before[part.start // chunk])
 
     in_threads(count, parts[:-1])
     before = np.cumsum(counts, axis=0)
-    dealt = flows.dealt(permutations)
+    assigned = transitions.assign_targets(permutations)
     in_threads(fill, parts)
     return out
 

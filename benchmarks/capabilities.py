@@ -1,4 +1,4 @@
-"""Each capability as its input grows, beside a peer or the least that any program must do: time against size."""
+"""Time against input size of each capability, compared with a peer or the least work of any program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_CONCEPTS_AS_PAIRS = 4_000
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         races = (_distances, _joint, _groups, _cells, _noise, _attacks)
@@ -81,7 +81,7 @@ def _joint(*, quick: bool) -> Race:
 
 
 def _groups(*, quick: bool) -> Race:
-    """Groups of ten near records of four numbers, what microaggregation and group swapping start from."""
+    """Groups of ten near records of four numbers, which microaggregation and group swapping start from."""
 
     def plain(n: int) -> float:
         return own(partial(grouping.plain_mdav, grouping.numbers(n) / np.sqrt(2.0), grouping.K))
@@ -124,7 +124,7 @@ def _noise(*, quick: bool) -> Race:
 
 
 def _attacks(*, quick: bool) -> Race:
-    """All attacks and losses of a swapped column; nobody else has them."""
+    """All attacks and losses of a swapped column; no peer has them."""
     plan: dict[str, Any] = {"steps": [{"method": "rank-swap", "columns": ["dx"], "k": 10}]}
 
     def ours(n: int) -> float:

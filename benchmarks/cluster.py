@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOOPBACK = "127.0.0.1"
 SECONDS_TO_START = 180.0
 LIGHT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""Many small Javas on one small machine."""
+"""Memory limits for many Java processes on one small machine."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Cluster:
 
     @property
     def url(self) -> str:
-        """What a session gives as its master."""
+        """The address of the master, for a session."""
         return f"spark://{LOOPBACK}:{self.port}"
 
     def __enter__(self) -> Self:
@@ -70,7 +70,7 @@ class Cluster:
         self._wait_for("master", "Registering worker", registered + n_more)
 
     def kill_worker(self) -> bool:
-        """End the first worker that lives, and all that it started, as if its machine had lost power."""
+        """Kill the first running worker and its child processes, as if its machine had lost power."""
         living = [worker for worker in self.workers if worker.poll() is None]
         if not living:
             return False
@@ -78,22 +78,22 @@ class Cluster:
         return True
 
     def killer(self, spark: Any) -> Killer:
-        """What kills a worker in the middle of a job of a session."""
+        """A context that kills a worker in the middle of a job of a session."""
         return Killer(self, spark)
 
     @property
     def n_living(self) -> int:
-        """Workers that still run."""
+        """The workers that are still running."""
         return sum(worker.poll() is None for worker in self.workers)
 
     def stop(self) -> None:
-        """End every process that is left."""
+        """Kill every remaining process."""
         for process in (*self.workers, self.master):
             if process is not None:
                 _kill(process)
 
     def session_options(self) -> dict[str, str]:
-        """What a session on this cluster is to be told, beside its master."""
+        """The configuration of a session on this cluster, other than its master."""
         return {
             "spark.driver.host": LOOPBACK,
             "spark.driver.bindAddress": LOOPBACK,
@@ -176,7 +176,7 @@ class Killer(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        """Look at the stages until there is one."""
+        """Poll the stages until there is one."""
         while not self._over.wait(0.02):
             for stage in self._tracker.getActiveStageIds():
                 found = self._tracker.getStageInfo(stage)
@@ -193,7 +193,7 @@ def _free_port() -> int:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started."""
+    """Kill a process and its children."""
     if process.poll() is not None:
         return
     for pid in (*_descendants(process.pid), process.pid):

@@ -1,4 +1,4 @@
-"""How long whole commands take that a user waits for: the demonstration, the papers, the first page of the web app."""
+"""Time of whole commands: the demo, the papers, the first page of the web app."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANONTO = [sys.executable, "-m", "anonto"]
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     with tempfile.TemporaryDirectory() as folder:
         demo = ["demo", "--folder", f"{folder}/demo", "--force", *(["--records", "300"] if quick else [])]
         found = [
@@ -38,7 +38,7 @@ def run(*, quick: bool) -> list[Finding]:
 
 
 def _seconds(words: list[str], *, first: bool = False) -> float:
-    """The time of a command; with ``first`` of a second run, so that nothing is compiled in it."""
+    """The time of a command; with ``first``, of a second run, which compiles nothing."""
     for _ in range(2 if first else 1):
         start = time.perf_counter()
         subprocess.run([*ANONTO, *words], capture_output=True, check=True)

@@ -12,23 +12,19 @@ import numpy as np
 import polars as pl
 
 from anonto import stats
+from anonto.encoding.columns import encode_together
+from anonto.encoding.value_space import nominal_space
 from anonto.stats.contingency import joint_shares
 from anonto.stats.dependence import Spread, TwoColumns, spread
-from anonto.table.attributes import nominal_attribute
-from anonto.table.columns import encode_together
 from benchmarks.generated import dependent_codes, generated_taxonomy, some_concepts
 from benchmarks.measuring import Finding, at_least, at_most, exponents, interleaved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from anonto.table.attributes import NominalAttribute
+    from anonto.arrays import Floats, Longs
+    from anonto.encoding.value_space import NominalSpace
     from anonto.taxonomy.taxonomy import Taxonomy
-    from benchmarks.generated import Codes
-
-    Floats = NDArray[np.float64]
 
 N_A, N_B = 1_000, 500
 MILLION = 1_000_000
@@ -46,20 +42,21 @@ class Domain:
     values_b: list[str]
 
     def correlation(self, a: pl.Series, b: pl.Series) -> float:
-        """What is measured."""
+        """The measured call."""
         return stats.distance_correlation(a, b, self.tax_a, self.tax_b, MEASURE)
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     tax_a, tax_b = generated_taxonomy(4_000, seed=5), generated_taxonomy(2_000, several_parents=0.0, seed=6)
-    domain = Domain(tax_a, tax_b, some_concepts(tax_a, N_A), some_concepts(tax_b, N_B))
+    n_a, n_b = (N_A // 10, N_B // 10) if quick else (N_A, N_B)
+    domain = Domain(tax_a, tax_b, some_concepts(tax_a, n_a), some_concepts(tax_b, n_b))
     sizes = (1, 2, 4) if quick else (1, 2, 4, 8, 16, 32, 64, 100)
     return [
-        *_against_counting(domain, MILLION // 10 if quick else MILLION),
-        *_against_dcor(domain, 1_000 if quick else 5_000, N_A, N_B),
-        *_against_dcor(domain, 1_000 if quick else 5_000, N_A // 10, N_B // 10),
-        *_growth(domain, tuple(size * (MILLION // 10 if quick else MILLION) for size in sizes)),
+        *_against_counting(domain, MILLION // 100 if quick else MILLION),
+        *_against_dcor(domain, 200 if quick else 5_000, n_a, n_b),
+        *_against_dcor(domain, 200 if quick else 5_000, n_a // 10, n_b // 10),
+        *_growth(domain, tuple(size * (MILLION // 100 if quick else MILLION) for size in sizes)),
     ]
 
 
@@ -67,7 +64,8 @@ def run(*, quick: bool) -> list[Finding]:
 
 
 def _against_counting(domain: Domain, n: int) -> list[Finding]:
-    codes = dependent_codes(n, N_A, N_B)
+    n_a, n_b = len(domain.values_a), len(domain.values_b)
+    codes = dependent_codes(n, n_a, n_b)
     a, b = (
         pl.Series(name, np.array(values)[code])
         for name, values, code in zip("ab", (domain.values_a, domain.values_b), codes, strict=True)
@@ -82,13 +80,13 @@ def _against_counting(domain: Domain, n: int) -> list[Finding]:
         9,
     )
     ours, theirs, encoding = (timings[name].median for name in ("anonto", "group_by", "encoding"))
-    note = f"{n:,} records of text, {N_A:,} × {N_B:,} values; {encoding / ours:.0%} of our time is encoding"
+    note = f"{n:,} records of text, {n_a:,} × {n_b:,} values; {encoding / ours:.0%} of our time is encoding"
     facts = {name: timing.repeats for name, timing in timings.items()}
     return [at_most("distance correlation, against polars' group_by", ours / theirs, 3, note=note, facts=facts)]
 
 
 def _against_dcor(domain: Domain, n: int, n_a: int, n_b: int) -> list[Finding]:
-    """Distances between records are given to dcor ready-made: only centring and products are its work."""
+    """dcor gets precomputed distances between records: it only centres and multiplies them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         import dcor
@@ -150,7 +148,7 @@ def _against_dcor(domain: Domain, n: int, n_a: int, n_b: int) -> list[Finding]:
 
 
 def _growth(domain: Domain, sizes: tuple[int, ...]) -> list[Finding]:
-    codes = dependent_codes(sizes[0], N_A, N_B)
+    codes = dependent_codes(sizes[0], len(domain.values_a), len(domain.values_b))
     values = (domain.values_a, domain.values_b)
     columns = {n: [_categories(code, texts, n) for code, texts in zip(codes, values, strict=True)] for n in sizes}
     sides = {str(n): partial(domain.correlation, *columns[n]) for n in sizes}
@@ -172,7 +170,7 @@ def _growth(domain: Domain, sizes: tuple[int, ...]) -> list[Finding]:
     return found
 
 
-def _categories(codes: Codes, values: list[str], n: int) -> pl.Series:
+def _categories(codes: Longs, values: list[str], n: int) -> pl.Series:
     """A column of categories with n records, the codes repeated: only counting is left to do."""
     physical = np.resize(codes.astype(np.uint16), n)
     return pl.Series(physical).cat.to(pl.Enum(values))
@@ -182,17 +180,17 @@ def _stages(domain: Domain, a: pl.Series, b: pl.Series) -> dict[str, Callable[[]
     """The stages of `stats.distance_correlation`, each to be run alone."""
     columns = encode_together(a, b)
 
-    def count() -> tuple[Floats, list[NominalAttribute]]:
+    def count() -> tuple[Floats, list[NominalSpace]]:
         placed = [
-            nominal_attribute(column, taxonomy, measure=MEASURE)
+            nominal_space(column, taxonomy, measure=MEASURE)
             for column, taxonomy in zip(columns, (domain.tax_a, domain.tax_b), strict=True)
         ]
         return joint_shares(*columns), placed
 
-    shares, attributes = count()
+    shares, value_spaces = count()
 
     def after() -> float:
-        of_a, of_b = (spread(attribute) for attribute in attributes)
+        of_a, of_b = (spread(value_space) for value_space in value_spaces)
         variances = of_a.variance().plain * of_b.variance().plain
         return TwoColumns(of_a, of_b, shares).covariance().plain / math.sqrt(variances)
 

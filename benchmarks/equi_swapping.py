@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.encoding.records import Records, distinct_records
+from anonto.encoding.value_space import NumericSpace
 from anonto.methods.equi_depth_swap import EquiDepthSwap
 from anonto.methods.equi_width_swap import EquiWidthSwap, places_of
 from anonto.methods.invariant_swap import InvariantSwap
-from anonto.table.attributes import NumericAttribute
-from anonto.table.records import Records, distinct_records
 from benchmarks.measuring import Finding, Timing, at_most, exponents, in_fresh_process, interleaved
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ SECONDS = 60
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
-    n_width, n_depth = (1_000_000, 20_000) if quick else (10_000_000, 100_000)
+    """All findings of this benchmark."""
+    n_width, n_depth = (100_000, 4_000) if quick else (10_000_000, 100_000)
     repeats = 3 if quick else 5
     return [
         *_against_sorting(n_width, repeats),
@@ -42,20 +42,20 @@ def different(n: int) -> Records:
     """Two columns of normal numbers, no two of them equal."""
     rng = np.random.default_rng(0)
     once = np.ones(n, dtype=np.int64)
-    attributes = tuple(NumericAttribute(rng.normal(size=n), once) for _ in range(2))
+    value_spaces = tuple(NumericSpace(rng.normal(size=n), once) for _ in range(2))
     codes = np.stack([np.arange(n), rng.permutation(n)], axis=1).astype(np.int32)
-    return Records(("x", "y"), attributes, codes, once)
+    return Records(("x", "y"), value_spaces, codes, once)
 
 
 def rounded(n: int, n_values: int = 10_000) -> Records:
     """Two columns of binomial numbers, so that pairs of them repeat."""
     rng = np.random.default_rng(1)
     columns = [rng.binomial(n_values - 1, 0.5, n).astype(np.int32) for _ in range(2)]
-    attributes = [
-        NumericAttribute(np.arange(n_values, dtype=np.float64), np.bincount(column, minlength=n_values))
+    value_spaces = [
+        NumericSpace(np.arange(n_values, dtype=np.float64), np.bincount(column, minlength=n_values))
         for column in columns
     ]
-    return distinct_records(("x", "y"), attributes, columns)[0]
+    return distinct_records(("x", "y"), value_spaces, columns)[0]
 
 
 def points(n: int, kind: str = "normal") -> Records:
@@ -70,12 +70,12 @@ def points(n: int, kind: str = "normal") -> Records:
         shape = np.stack([np.cos(angles), np.sin(angles)])
     else:
         shape = rng.integers(0, 2_000, (2, n)).astype(np.float64)
-    columns, attributes = [], []
+    columns, value_spaces = [], []
     for numbers in shape:
         values, codes = np.unique(numbers, return_inverse=True)
         columns.append(codes.astype(np.int32))
-        attributes.append(NumericAttribute(values, np.bincount(codes)))
-    return distinct_records(("x", "y"), attributes, columns)[0]
+        value_spaces.append(NumericSpace(values, np.bincount(codes)))
+    return distinct_records(("x", "y"), value_spaces, columns)[0]
 
 
 def fitted(method: EquiDepthSwap | EquiWidthSwap | InvariantSwap, records: Records) -> int:
@@ -94,7 +94,7 @@ def fitted_different(n: int) -> int:
 def _against_sorting(n: int, repeats: int) -> list[Finding]:
     findings = []
     for name, records in (("different numbers", different(n)), ("numbers that repeat", rounded(n))):
-        places = places_of(records, bins=BINS)
+        places = places_of(records.names, records.value_spaces, bins=BINS)
         rows = np.random.default_rng(4).permutation(np.repeat(np.arange(records.counts.size), records.counts))
         keys = [places[column][records.codes[rows, column]].astype(np.int64) for column in (1, 0)]
         sides: dict[str, Callable[[], object]] = {
@@ -119,7 +119,7 @@ def _against_sorting(n: int, repeats: int) -> list[Finding]:
 
 
 def _width(records: Records) -> tuple[float, ...]:
-    ranges = [np.ptp(one.numbers) for one in records.attributes if isinstance(one, NumericAttribute)]
+    ranges = [np.ptp(one.numbers) for one in records.value_spaces if isinstance(one, NumericSpace)]
     return tuple(float(extent) / BINS for extent in ranges)
 
 
@@ -138,7 +138,7 @@ def prepared_different(n: int) -> int:
 
 
 def _growth_of_width(*, quick: bool) -> Finding:
-    sizes = [250_000, 500_000, 1_000_000] if quick else [1_000_000, 2_000_000, 4_000_000, 8_000_000]
+    sizes = [25_000, 50_000, 100_000] if quick else [1_000_000, 2_000_000, 4_000_000, 8_000_000]
     sides = {str(n): partial(fitted, EquiWidthSwap(bins=BINS), different(n)) for n in sizes}
     timings = interleaved(sides, 5)
     return _growth("equi-width-swap, exponent of the growth with the records", sizes, timings, 1.2)
@@ -165,7 +165,7 @@ def _depth(n: int, repeats: int) -> list[Finding]:
 
 
 def _growth_of_depth(*, quick: bool) -> Finding:
-    sizes = [5_000, 10_000, 20_000] if quick else [12_500, 25_000, 50_000, 100_000, 200_000]
+    sizes = [1_000, 2_000, 4_000] if quick else [12_500, 25_000, 50_000, 100_000, 200_000]
     sides = {str(n): partial(fitted, EquiDepthSwap(k=K), points(n)) for n in sizes}
     timings = interleaved(sides, 5)
     return _growth("equi-depth-swap, exponent of the growth with the records", sizes, timings, 1.5)

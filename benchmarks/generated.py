@@ -1,14 +1,16 @@
-"""Taxonomies, columns and releases made up from a seed, of any size."""
+"""Synthetic taxonomies, columns and releases of any size, generated from a seed."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from numpy.typing import NDArray
 
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance, Taxonomy
 
-Codes = NDArray[np.int64]
+if TYPE_CHECKING:
+    from anonto.arrays import Longs
 
 BRANCHES = 3
 NEAR = 9
@@ -17,7 +19,7 @@ NEAR = 9
 
 def random_edges(
     n_concepts: int, several_parents: float, rng: np.random.Generator, *, most_parents: int = 2
-) -> tuple[Codes, Codes]:
+) -> tuple[Longs, Longs]:
     """Child and parent numbers of a hierarchy with root 0.
 
     Concepts have three children on average, which gives depths of 10 for 20,000 concepts, as in real ontologies; a
@@ -32,7 +34,7 @@ def random_edges(
     return np.concatenate([children, again]), np.concatenate([first, other])
 
 
-def _earlier(parents: Codes, children: Codes) -> Codes:
+def _earlier(parents: Longs, children: Longs) -> Longs:
     return np.clip(parents, 0, children - 1)
 
 
@@ -53,7 +55,7 @@ def some_concepts(taxonomy: Taxonomy, n: int, seed: int = 2) -> list[str]:
     return [taxonomy.ids[number] for number in chosen.tolist()]
 
 
-def dependent_codes(n_records: int, n_a: int, n_b: int, seed: int = 3) -> tuple[Codes, Codes]:
+def dependent_codes(n_records: int, n_a: int, n_b: int, seed: int = 3) -> tuple[Longs, Longs]:
     """Two columns of codes, every code in use; half of the records' second code follows from the first."""
     rng = np.random.default_rng(seed)
     a = rng.integers(0, n_a, n_records)

@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from anonto.methods.grouping import Groups, NominalPart, NumberPart, Space, mdav, refined, space_of
+from anonto.methods.grouping import GroupingSpace, NominalPart, NumberPart, RecordGroups, mdav, refine_groups, space_of
 from benchmarks.generated import generated_taxonomy, some_concepts
 from benchmarks.measuring import Finding, at_least, at_most, exponents, in_fresh_process, interleaved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Floats = NDArray[np.float64]
-Longs = NDArray[np.int64]
+    from anonto.arrays import Floats, Longs
 
 K = 10
 N_NUMBERS = 4
@@ -27,8 +25,8 @@ ROUNDING = 1e9
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
-    n = 10_000 if quick else 100_000
+    """All findings of this benchmark."""
+    n = 2_000 if quick else 100_000
     return [*_against_plain(n, 3 if quick else 5), *_growth(quick=quick), *_largest(n if quick else 1_000_000)]
 
 
@@ -37,12 +35,12 @@ def numbers(n: int) -> Floats:
     return np.random.default_rng(5).normal(size=(n, N_NUMBERS))
 
 
-def numeric_space(columns: Floats) -> Space:
+def numeric_space(columns: Floats) -> GroupingSpace:
     """Numbers scaled as in the S-distance."""
     return space_of([NumberPart(column / np.sqrt(2.0)) for column in columns.T], squared=True)
 
 
-def mixed_space(n: int) -> Space:
+def mixed_space(n: int) -> GroupingSpace:
     """Two columns of numbers and a nominal one, its frequencies falling as one over the rank, scaled alike."""
     taxonomy = generated_taxonomy(20_000)
     distances = taxonomy.distances(some_concepts(taxonomy, N_VALUES), measure="ancestor")
@@ -54,7 +52,7 @@ def mixed_space(n: int) -> Space:
     return space_of([NumberPart(columns[:, 0]), NumberPart(columns[:, 1]), nominal], squared=True)
 
 
-def grouped(space: Space) -> Groups:
+def grouped(space: GroupingSpace) -> RecordGroups:
     """Groups of records that all occur once."""
     return mdav(space, np.ones(space.n_records, dtype=np.int64), K)
 
@@ -150,7 +148,7 @@ def _against_plain(n: int, repeats: int) -> list[Finding]:
     group_of[groups.members] = groups.group_of_member()
     alike = float(np.mean(group_of == plain_mdav(scaled, K)))
     start = time.perf_counter()
-    better = refined(numeric, groups, K, pair_cost="sum")
+    better = refine_groups(numeric, groups, K, pair_cost="sum")
     refining = time.perf_counter() - start
     assert better is not None
     return [
@@ -178,7 +176,7 @@ def _against_plain(n: int, repeats: int) -> list[Finding]:
 
 
 def _growth(*, quick: bool) -> list[Finding]:
-    sizes = [5_000, 10_000, 20_000] if quick else [50_000, 100_000, 200_000, 400_000]
+    sizes = [1_000, 2_000, 4_000] if quick else [50_000, 100_000, 200_000, 400_000]
     spaces = {str(n): partial(grouped, numeric_space(numbers(n))) for n in sizes}
     timings = interleaved(spaces, 3)
     powers = exponents(sizes, [timings[str(n)].median for n in sizes])

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.encoding.columns import encode
+from anonto.encoding.records import Records, distinct_records
+from anonto.encoding.value_space import NumericSpace, nominal_space
 from anonto.methods.rank_swap_joint import RankSwapJoint
-from anonto.table.attributes import NumericAttribute, nominal_attribute
-from anonto.table.columns import encode
-from anonto.table.records import Records, distinct_records
 from benchmarks.generated import generated_taxonomy, some_concepts
 from benchmarks.measuring import MEGABYTE, Finding, at_most, exponents, in_fresh_process, interleaved
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from anonto.table.attributes import Attribute
-
-    Codes = NDArray[np.int64]
+    from anonto.arrays import Codes, Longs
+    from anonto.encoding.value_space import ValueSpace
 
 K = 10
 ROWS_PER_RECORD = 5
@@ -28,7 +25,7 @@ SECONDS, MINUTES_IN_SECONDS = 120, 180
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     return [
         *_two_nominal_columns(quick=quick),
         _against_every_record(quick=quick),
@@ -67,15 +64,15 @@ def three_kinds(n_rows: int) -> Records:
     return distinct_records(["dx", "age", "stay"], [one for one, _ in columns], [codes for _, codes in columns])[0]
 
 
-def _nominal(numbers: Codes, n_values: int, seed: int) -> tuple[Attribute, NDArray[np.int32]]:
+def _nominal(numbers: Longs, n_values: int, seed: int) -> tuple[ValueSpace, Codes]:
     taxonomy = generated_taxonomy(4 * n_values, seed=seed)
     column = encode(np.array(some_concepts(taxonomy, n_values, seed + 1))[numbers].tolist())
-    return nominal_attribute(column, taxonomy, measure="wu-palmer"), column.codes
+    return nominal_space(column, taxonomy, measure="wu-palmer"), column.codes
 
 
-def _numeric(numbers: Codes) -> tuple[Attribute, NDArray[np.int32]]:
+def _numeric(numbers: Longs) -> tuple[ValueSpace, Codes]:
     values, codes, counts = np.unique(numbers, return_inverse=True, return_counts=True)
-    return NumericAttribute(values.astype(np.float64), counts), codes.astype(np.int32)
+    return NumericSpace(values.astype(np.float64), counts), codes.astype(np.int32)
 
 
 def swapped(records: Records, k: int = K) -> int:
@@ -87,7 +84,7 @@ _two_nominal = cache(two_nominal)
 
 
 def swapped_two_nominal(n_rows: int) -> int:
-    """The same in a process of its own."""
+    """The same in a separate process."""
     return swapped(two_nominal(n_rows))
 
 
@@ -95,7 +92,7 @@ def swapped_two_nominal(n_rows: int) -> int:
 
 
 def _two_nominal_columns(*, quick: bool) -> list[Finding]:
-    sizes = [12_500, 25_000, 50_000] if quick else [125_000, 250_000, 500_000, 1_000_000]
+    sizes = [2_500, 5_000, 10_000] if quick else [125_000, 250_000, 500_000, 1_000_000]
     timings = interleaved({str(n): partial(swapped, _two_nominal(n)) for n in sizes}, 3)
     seconds = [timings[str(n)].median for n in sizes]
     powers, largest = exponents(sizes, seconds), sizes[-1]
@@ -112,7 +109,7 @@ def _two_nominal_columns(*, quick: bool) -> list[Finding]:
         ),
         Finding(
             "peak memory above the imports, making the table included",
-            (visit.peak_bytes - visit.baseline_bytes) / MEGABYTE,
+            (visit.peak_bytes - visit.start_bytes) / MEGABYTE,
             "MB",
             note=f"{largest:,} rows",
         ),
@@ -120,7 +117,7 @@ def _two_nominal_columns(*, quick: bool) -> list[Finding]:
 
 
 def _against_every_record(*, quick: bool) -> Finding:
-    n = 20_000 if quick else 100_000
+    n = 4_000 if quick else 100_000
     records = _two_nominal(n)
     n_references = swapped(records)
     sides = {"anonto": partial(swapped, records), "every record": partial(looks, records, n_references)}
@@ -135,7 +132,7 @@ def looks(records: Records, n_references: int) -> int:
 
     Nothing is exchanged here, so this is less than the whole work.
     """
-    tables = [attribute.distances() for attribute in records.attributes]
+    tables = [value_space.distances() for value_space in records.value_spaces]
     columns = [np.ascontiguousarray(column) for column in records.codes.T]
     references = np.random.default_rng(1).integers(0, records.counts.size, n_references)
     total = 0
@@ -146,7 +143,7 @@ def looks(records: Records, n_references: int) -> int:
 
 
 def _three_kinds(*, quick: bool) -> Finding:
-    n = 20_000 if quick else 100_000
+    n = 4_000 if quick else 100_000
     records = three_kinds(n)
     timing = interleaved({"anonto": partial(swapped, records)}, 3)["anonto"]
     what = f"nominal, age and stay together, {n:,} rows, {records.counts.size:,} distinct records"
@@ -154,7 +151,7 @@ def _three_kinds(*, quick: bool) -> Finding:
 
 
 def _large_k(*, quick: bool) -> Finding:
-    n = 20_000 if quick else 100_000
+    n = 4_000 if quick else 100_000
     records = _two_nominal(n)
     timings = interleaved({str(k): partial(swapped, records, k) for k in (K, 100 * K)}, 3)
     small, large = timings[str(K)].median, timings[str(100 * K)].median

@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+MOST_REPEATS = "ANONTO_BENCHMARK_REPEATS"
+"""Environment variable that caps the repeats: --quick sets it to 1, because it asks whether a subject runs."""
 MEGABYTE = 1e6
 GIGABYTE = 1e9
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,15 +42,15 @@ class Finding:
     measured: float
     unit: str
     wanted: str = ""
-    """The target as text; empty where there is none."""
+    """The target as text; empty if there is none."""
     met: bool | None = None
     note: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """The numbers behind, for the JSON file."""
+    """The underlying numbers, for the JSON file."""
 
     @property
     def verdict(self) -> str:
-        """Whether the target is met; empty where there is none."""
+        """True if the target is met; empty if there is none."""
         return "" if self.met is None else "met" if self.met else "MISSED"
 
 
@@ -87,7 +89,7 @@ def interleaved(sides: Mapping[str, Callable[[], object]], repeats: int) -> dict
 def gathered(sides: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, Timing]:
     """The same for sides that time themselves and return their seconds."""
     seconds: dict[str, list[float]] = {name: [] for name in sides}
-    for _ in range(repeats):
+    for _ in range(min(repeats, int(os.environ.get(MOST_REPEATS, repeats)))):
         for name, run in sides.items():
             seconds[name].append(run())
     return {name: Timing(tuple(times)) for name, times in seconds.items()}
@@ -109,13 +111,13 @@ def exponents(sizes: Sequence[int], seconds: Sequence[float]) -> list[float]:
 
 
 class Bystanders:
-    """How busy other processes kept the machine since this was made; only Linux tells."""
+    """Load of the machine by other processes since this object was created; Linux only."""
 
     def __init__(self) -> None:
         self._start, self._busy, self._own = time.monotonic(), _busy_seconds(), _own_seconds()
 
     def share(self) -> float | None:
-        """Processor time of other processes ÷ all processor time there was."""
+        """Processor time of other processes, divided by all processor time."""
         busy = _busy_seconds()
         if busy is None or self._busy is None:
             return None
@@ -141,26 +143,29 @@ def _own_seconds() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What a function did in a process of its own."""
+    """Result, time and memory of a function call in a separate process."""
 
     seconds: float
-    baseline_bytes: int
+    start_bytes: int
     """Peak memory after the imports, before the call."""
     peak_bytes: int
     returned: Any
 
     @property
     def memory(self) -> str:
-        """Peak and baseline, for a note."""
-        peak, baseline = self.peak_bytes / MEGABYTE, self.baseline_bytes / MEGABYTE
-        return f"peak {peak:,.0f} MB, {baseline:,.0f} MB after imports"
+        """Peak and start, for a note."""
+        peak, start = self.peak_bytes / MEGABYTE, self.start_bytes / MEGABYTE
+        return f"peak {peak:,.0f} MB, {start:,.0f} MB after imports"
 
 
 def in_fresh_process(function: str, *arguments: Any) -> Visit:
     """Call ``package.module:function`` in a fresh process; arguments and result go through JSON.
 
-    The module is imported before the clock starts.
+    The module is imported before the clock starts. A quick run, which asks only whether the function runs, starts no
+    process, so its memory means nothing.
     """
+    if os.environ.get(MOST_REPEATS) == "1":
+        return _visit(function, json.dumps(arguments))
     command = [sys.executable, "-m", "benchmarks.measuring", function, json.dumps(arguments)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -169,7 +174,7 @@ def in_fresh_process(function: str, *arguments: Any) -> Visit:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has held.
+    """The peak memory of this process.
 
     Linux starts ``ru_maxrss`` of a process at the size of the process that started it; the status file starts
     at 0, so it goes first.
@@ -183,15 +188,15 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def _visit(target: str, arguments: str) -> None:
+def _visit(target: str, arguments: str) -> Visit:
     module_name, name = target.split(":")
     function = getattr(importlib.import_module(module_name), name)
-    baseline = peak_bytes()
+    bytes_at_start = peak_bytes()
     start = time.perf_counter()
     returned = function(*json.loads(arguments))
     seconds = time.perf_counter() - start
-    print(json.dumps(asdict(Visit(seconds, baseline, peak_bytes(), returned))))
+    return Visit(seconds, bytes_at_start, peak_bytes(), json.loads(json.dumps(returned)))
 
 
 if __name__ == "__main__":
-    _visit(*sys.argv[1:])
+    print(json.dumps(asdict(_visit(*sys.argv[1:]))))

@@ -39,7 +39,7 @@ BY_RECORDS: dict[str, dict[str, Any]] = {
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     n = 200_000 if quick else 10_000_000
     fewer = 5_000 if quick else 200_000
     with tempfile.TemporaryDirectory() as folder:
@@ -51,7 +51,7 @@ def run(*, quick: bool) -> list[Finding]:
 
 
 def _finding(method: str, step: dict[str, Any], path: Path, n: int, *, is_wanted: bool) -> Finding:
-    visit = in_fresh_process("benchmarks.memory:taken", method, step, str(path)).returned
+    visit = in_fresh_process("benchmarks.memory:measure_bytes", method, step, str(path)).returned
     encoded = n * sum(BYTES_OF[name] for name in step["columns"])
     what = f"{method} of {len(step['columns'])} columns, {n:,} rows: memory beside the table"
     times = visit["masking"] / encoded
@@ -64,8 +64,8 @@ def _finding(method: str, step: dict[str, Any], path: Path, n: int, *, is_wanted
     return Finding(what, times, "× encoded", note=note)
 
 
-def taken(method: str, step: dict[str, Any], path: str) -> dict[str, int]:
-    """Bytes that masking takes at its peak beside the table that was there, and what making the masked table adds."""
+def measure_bytes(method: str, step: dict[str, Any], path: str) -> dict[str, int]:
+    """Peak bytes of masking without the original table, and the bytes that creating the masked table adds."""
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
         plan = _plan(Path(folder), {"method": method, **step})
@@ -114,7 +114,7 @@ def _plan(folder: Path, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def _forget_peak() -> int:
-    """Give back what is free, start the peak anew, and say what is in use; Linux only."""
+    """Free unused memory, reset the peak, and return the memory in use; Linux only."""
     gc.collect()
     name = ctypes.util.find_library("c")
     if name is not None:

@@ -6,19 +6,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from anonto.encoding.columns import Column
+from anonto.encoding.records import Records, distinct_records
+from anonto.encoding.value_space import nominal_space
 from anonto.methods.registry import method_of
-from anonto.rng import Seed
-from anonto.table.attributes import nominal_attribute
-from anonto.table.columns import Column
-from anonto.table.records import Records, distinct_records
+from anonto.random.streams import Seed
 from benchmarks.applying import apply_by_row
 from benchmarks.generated import generated_taxonomy, some_concepts
 from benchmarks.measuring import Finding, at_most, exponents, in_fresh_process, interleaved
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from anonto.arrays import Codes
 
 N_VALUES = 1_000
 N_CONCEPTS = 20_000
@@ -30,12 +31,10 @@ STEPS: dict[str, tuple[dict[str, Any], int]] = {
 }
 """Parameters, and how many columns are masked."""
 
-Codes = NDArray[np.int32]
-
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
-    n = 500_000 if quick else 10_000_000
+    """All findings of this benchmark."""
+    n = 50_000 if quick else 10_000_000
     repeats = 2 if quick else 5
     return [*(_against_normals(method, n, repeats) for method in STEPS), *_growth(quick=quick), _memory(n)]
 
@@ -56,8 +55,8 @@ def records_of(columns: list[Codes]) -> Records:
     """The distinct records of columns in a taxonomy that has far more concepts than they have values."""
     taxonomy = generated_taxonomy(N_CONCEPTS)
     values = tuple(sorted(some_concepts(taxonomy, N_VALUES)))
-    attributes = [nominal_attribute(Column(values, codes), taxonomy, measure="wu-palmer") for codes in columns]
-    return distinct_records([f"column {n}" for n in range(len(columns))], attributes, columns)[0]
+    value_spaces = [nominal_space(Column(values, codes), taxonomy, measure="wu-palmer") for codes in columns]
+    return distinct_records([f"column {n}" for n in range(len(columns))], value_spaces, columns)[0]
 
 
 def masked(method: str, columns: list[Codes], records: Records) -> int:
@@ -99,7 +98,7 @@ def _against_normals(method: str, n: int, repeats: int) -> Finding:
 
 
 def _growth(*, quick: bool) -> list[Finding]:
-    sizes = [250_000, 500_000, 1_000_000] if quick else [2_500_000, 5_000_000, 10_000_000]
+    sizes = [25_000, 50_000, 100_000] if quick else [2_500_000, 5_000_000, 10_000_000]
     sides = {}
     for n in sizes:
         columns = columns_of(n, 1)

@@ -1,4 +1,4 @@
-"""Findings to a page: one table a subject, one chart a capability, and what falls short named first."""
+"""Page of findings: one table per benchmark, one chart per capability, missed targets first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonto.reproduction.figures import Line, LineChart
+from anonto.papers.figures import Line, LineChart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What users would pick instead, each asked to do one thing: ``python peer_programs.py NAME FILE REPEATS``.
+"""Alternatives that users could choose, each doing one thing: ``python peer_programs.py NAME FILE REPEATS``.
 
 Runs in the peers' own environment, whose libraries pin versions that ours cannot have; so it imports nothing of ours.
 Prints the seconds of each repeat, after one that warms up, and the peak memory, as JSON.

@@ -1,4 +1,4 @@
-"""Each capability beside what users would pick instead, as the table grows: time against records, and who stops where.
+"""Each capability compared with alternatives as the table grows: time against records, and the largest table of each.
 
 The peers run in an environment of their own (`make bench` makes it); one that is not installed is left out and named.
 A peer is asked for the next size only while its last one took less than a limit.
@@ -21,10 +21,10 @@ import polars as pl
 
 import anonto
 from anonto import stats
+from anonto.encoding.columns import encode
+from anonto.encoding.records import distinct_records, distinct_rows
+from anonto.encoding.value_space import NumericSpace
 from anonto.methods.microaggregate import Microaggregate
-from anonto.table.attributes import NumericAttribute
-from anonto.table.columns import encode
-from anonto.table.records import distinct_records, distinct_rows
 from benchmarks.generated import dependent_codes, generated_taxonomy, some_concepts
 from benchmarks.measuring import ROOT
 from benchmarks.racing import REPEATS, Race, own, sizes
@@ -41,7 +41,7 @@ LIBRARIES = ("anjana", "anonypy", "dcor", "microagg1d", "pycanon")
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         races = [
@@ -122,15 +122,15 @@ def _dependence(folder: Path, *, quick: bool) -> Race:
 
 
 def _one_column(folder: Path, *, quick: bool) -> Race:
-    """Groups of ten of one column of numbers: theirs are optimal, ours for any columns and nearly so."""
+    """Groups of at least ten of one column of numbers, the best ones."""
 
     def numbers(n: int) -> NDArray[np.float64]:
         return np.random.default_rng(7).lognormal(size=n)
 
     def ours(n: int) -> float:
         distinct, codes = np.unique(numbers(n), return_inverse=True)
-        attribute = NumericAttribute(distinct, np.bincount(codes))
-        records, _ = distinct_records(["x"], [attribute], [codes.astype(np.int32)])
+        value_space = NumericSpace(distinct, np.bincount(codes))
+        records, _ = distinct_records(["x"], [value_space], [codes.astype(np.int32)])
         return own(lambda: Microaggregate(k=10).fit(records, np.random.default_rng(1)))
 
     def theirs(n: int) -> float | None:
@@ -215,7 +215,7 @@ def _equal_records(folder: Path, *, quick: bool) -> Race:
 
 
 def _file(folder: Path, *, quick: bool) -> Race:
-    """Rank swapping of a column from file to file, against what no tool can do without."""
+    """Rank swapping of a column from file to file, compared with the least that any tool must do."""
     plan = {"steps": [{"method": "rank-swap", "columns": ["dx"], "k": 10}]}
 
     def written(n: int) -> Path:

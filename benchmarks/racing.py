@@ -1,18 +1,18 @@
-"""Several sides do one thing on tables that double, until each is too slow: time against size, with its chart."""
+"""Several programs do one thing on tables that double in size, until each is too slow: time against size, charted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from statistics import median
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring import Finding, exponents, timed
+from benchmarks.measuring import Finding, exponents, gathered, timed
 
 LIMIT = 10.0
-"""Seconds after which a side is asked for no larger table."""
+"""Seconds after which a program gets no larger table."""
 REPEATS = 3
 
 Side = Callable[[int], float | None]
@@ -21,7 +21,7 @@ Side = Callable[[int], float | None]
 
 @dataclass(slots=True)
 class Race:
-    """One capability: who takes part, and the times by records."""
+    """One capability: the programs, and their times by number of records."""
 
     name: str
     sides: Mapping[str, Side]
@@ -59,7 +59,7 @@ class Race:
         return out
 
     def plain(self) -> dict[str, Any]:
-        """For the chart."""
+        """Plain data for the chart."""
         return {
             "name": self.name,
             "unit": self.unit,
@@ -84,4 +84,4 @@ def sizes(first: int, last: int, *, quick: bool) -> tuple[int, ...]:
 def own(run: Callable[[], object]) -> float:
     """The median seconds of our repeats, after a call that is not counted."""
     run()
-    return median(timed(run) for _ in range(REPEATS))
+    return gathered({"own": partial(timed, run)}, REPEATS)["own"].median

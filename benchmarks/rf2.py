@@ -52,7 +52,7 @@ WORDS = (
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     with tempfile.TemporaryDirectory() as folder:
         tiny, whole = Path(folder, "tiny"), Path(folder, "whole")
         write_release(tiny, 100)
@@ -92,7 +92,7 @@ def read_release(*folders: str) -> dict[str, float]:
 
 
 def read_tables(*folders: str) -> dict[str, float]:
-    """The peer: every cell of the three tables in memory, nothing done with it."""
+    """The peer: loads every cell of the three tables into memory and does nothing else."""
     return {Path(folder).name: timed(partial(_tables, folder)) for folder in folders}
 
 
@@ -106,7 +106,7 @@ def _tables(folder: str) -> list[pl.DataFrame]:
 def write_release(folder: Path, n_concepts: int, seed: int = 7) -> dict[str, int]:
     """Write the three tables; the rows of each by name.
 
-    A third of the concepts has several parents; there are three descriptions a concept and, beside the is-a
+    A third of the concepts has several parents; there are three descriptions a concept and, as well as the is-a
     relationships, some more than one other relationship.
     """
     folder.mkdir()

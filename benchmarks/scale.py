@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from anonto.run import mask_file
+from anonto.engine.run import mask_file
 from benchmarks.generated import generated_taxonomy, some_concepts
 from benchmarks.measuring import GIGABYTE, Finding, Visit, at_most, in_fresh_process
 
@@ -27,7 +27,7 @@ TIMES_POLARS = {"keep": 6, "shuffle": 9}
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     n, repeats = (200_000, 1) if quick else (100_000_000, 2)
     with tempfile.TemporaryDirectory() as folder:
         source = str(Path(folder) / "in")
@@ -72,11 +72,11 @@ def _findings(order: str, n: int, ours: list[Visit], theirs: list[Visit]) -> lis
 
 
 def generate(path: str, n: int) -> None:
-    """Write two columns of concepts, their frequencies falling as one over the rank, in stretches."""
+    """Write two columns of concepts, their frequencies falling as one over the rank, in batches."""
     concepts = {name: pl.Series(some_concepts(taxonomy(), size, seed=size)) for name, size in N_VALUES.items()}
     shares = {name: np.cumsum(1 / np.arange(1, size + 1)) for name, size in N_VALUES.items()}
 
-    def stretches(*_: Any) -> Any:
+    def batches(*_: Any) -> Any:
         rng = np.random.default_rng(0)
         for first in range(0, n, ROWS_AT_ONCE):
             rows = min(ROWS_AT_ONCE, n - first)
@@ -88,7 +88,7 @@ def generate(path: str, n: int) -> None:
             )
 
     schema = dict.fromkeys(N_VALUES, pl.String())
-    register_io_source(stretches, schema=schema).sink_parquet(path, maintain_order=True)
+    register_io_source(batches, schema=schema).sink_parquet(path, maintain_order=True)
 
 
 @cache

@@ -16,8 +16,8 @@ from typing import Any
 
 import polars as pl
 
-from anonto.assessment import assess
-from anonto.run import mask, mask_file
+from anonto.assessment.assess import assess
+from anonto.engine.run import mask, mask_file
 from benchmarks.cluster import Cluster
 from benchmarks.measuring import Finding
 from benchmarks.scale import MEMORY, N_VALUES, SEED, generate, taxonomy
@@ -28,10 +28,10 @@ ROWS_AT_ONCE = 5_000_000
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject; none where there is no Java."""
+    """All findings of this benchmark; none without Java."""
     if shutil.which("java") is None:
         return [Finding("masking on a Spark cluster", 0.0, "rows", note="not run: there is no Java")]
-    n = 300_000 if quick else 50_000_000
+    n = 50_000 if quick else 50_000_000
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _findings(Path(folder), n, quick=quick)

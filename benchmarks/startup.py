@@ -1,4 +1,4 @@
-"""How long the command line takes to say its help: against Python alone, and against its libraries."""
+"""Time of the command line to print its help, compared with Python alone and with its libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.measuring import Finding, at_most, interleaved
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
+    """All findings of this benchmark."""
     command = str(Path(sys.executable).parent / "anonto")
     sides = {
         "anonto --help": [command, "--help"],

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from anonto.encoding.columns import encode
+from anonto.encoding.value_space import NumericSpace, nominal_space
+from anonto.engine.run import mask
 from anonto.methods.rank_swap import RankSwap
 from anonto.methods.rank_swap_fixed import RankSwapFixed
-from anonto.rng import Seed, keyed_permutations
-from anonto.run import mask
-from anonto.table.attributes import NumericAttribute, nominal_attribute
-from anonto.table.columns import encode
+from anonto.random.streams import Seed, keyed_permutations
 from benchmarks.applying import apply_in_chunks
 from benchmarks.generated import generated_taxonomy, some_concepts
 from benchmarks.measuring import MEGABYTE, Finding, at_most, exponents, in_fresh_process, interleaved
@@ -23,13 +23,11 @@ from benchmarks.measuring import MEGABYTE, Finding, at_most, exponents, in_fresh
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from anonto.methods.flows import Flows
-    from anonto.table.attributes import Attribute
+    from anonto.arrays import Codes
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.transitions import Transitions
     from anonto.taxonomy.taxonomy import Taxonomy
 
-    Codes = NDArray[np.int32]
     Fitted = RankSwap | RankSwapFixed
 
 K, LARGE_K = 10, 1_000
@@ -40,8 +38,8 @@ EVEN, STEEP = 1, 2
 
 
 def run(*, quick: bool) -> list[Finding]:
-    """All findings of this subject."""
-    n = 1_000_000 if quick else 10_000_000
+    """All findings of this benchmark."""
+    n = 100_000 if quick else 10_000_000
     return [
         *_against_sorting(n, quick=quick),
         _against_counting(n, quick=quick),
@@ -70,11 +68,11 @@ def drawn(n: int, n_values: int, power: int) -> Codes:
 
 
 @cache
-def nominal(n: int, power: int = EVEN) -> tuple[Attribute, Codes]:
+def nominal(n: int, power: int = EVEN) -> tuple[ValueSpace, Codes]:
     """A column of concepts, already encoded, and its codes."""
     codes = drawn(n, N_VALUES, power)
     values = encode(some_concepts(hierarchy(), N_VALUES))
-    one_each = nominal_attribute(values, hierarchy(), measure="wu-palmer")
+    one_each = nominal_space(values, hierarchy(), measure="wu-palmer")
     return replace(one_each, counts=np.bincount(codes)), codes
 
 
@@ -87,19 +85,19 @@ def texts(n: int) -> pl.DataFrame:
 # ------------------------------------------------------------------------------------------------ what is timed
 
 
-def fitted(method: Fitted, attribute: Attribute) -> Flows:
-    """The flows of a column."""
-    return method.fit(attribute, np.random.default_rng(1))
+def fitted(method: Fitted, value_space: ValueSpace) -> Transitions:
+    """The transitions of a column."""
+    return method.fit(value_space, np.random.default_rng(1))
 
 
-def swapped(method: Fitted, attribute: Attribute, codes: Codes) -> Codes:
+def swapped(method: Fitted, value_space: ValueSpace, codes: Codes) -> Codes:
     """Fit and apply."""
-    flows = fitted(method, attribute)
-    return apply_in_chunks(flows, keyed_permutations(SEED, "apply", flows.sizes), codes)
+    transitions = fitted(method, value_space)
+    return apply_in_chunks(transitions, keyed_permutations(SEED, "apply", transitions.sizes), codes)
 
 
 def masked(frame: pl.DataFrame) -> object:
-    """The whole of it, from texts to texts."""
+    """The whole masking, from texts to texts."""
     plan = {
         "columns": {"dx": {"ontology": hierarchy()}},
         "steps": [{"method": "rank-swap", "columns": ["dx"], "k": K}],
@@ -115,13 +113,13 @@ def counted(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def swapped_alone(n: int) -> int:
-    """Fit and apply in a process of its own; the number of records."""
-    attribute, codes = nominal(n)
-    return int(swapped(RankSwap(k=K), attribute, codes).size)
+    """Fit and apply in a separate process; the number of records."""
+    value_space, codes = nominal(n)
+    return int(swapped(RankSwap(k=K), value_space, codes).size)
 
 
 def prepared_alone(n: int) -> int:
-    """What the process above has in memory before it begins."""
+    """Memory of the process above before it starts."""
     return int(nominal(n)[1].size)
 
 
@@ -129,15 +127,15 @@ def prepared_alone(n: int) -> int:
 
 
 def _against_sorting(n: int, *, quick: bool) -> list[Finding]:
-    attribute, codes = nominal(n)
+    value_space, codes = nominal(n)
     steep, steep_codes = nominal(n, STEEP)
     sides: dict[str, Callable[[], object]] = {
         "argsort": partial(np.argsort, codes),
-        "fit": partial(fitted, RankSwap(k=K), attribute),
-        "fit and apply": partial(swapped, RankSwap(k=K), attribute, codes),
+        "fit": partial(fitted, RankSwap(k=K), value_space),
+        "fit and apply": partial(swapped, RankSwap(k=K), value_space, codes),
         "with rare values": partial(swapped, RankSwap(k=K), steep, steep_codes),
-        "unswapped": partial(swapped, RankSwap(k=K, interval="unswapped"), attribute, codes),
-        "fixed": partial(swapped, RankSwapFixed(k=K), attribute, codes),
+        "unswapped": partial(swapped, RankSwap(k=K, interval="unswapped"), value_space, codes),
+        "fixed": partial(swapped, RankSwapFixed(k=K), value_space, codes),
     }
     timings = interleaved(sides, 3 if quick else 7)
     seconds = {name: timing.median for name, timing in timings.items()}
@@ -179,8 +177,8 @@ def _against_counting(n: int, *, quick: bool) -> Finding:
 def _large_k(n: int, *, quick: bool) -> list[Finding]:
     found = []
     for words, power in (("", EVEN), (", some values rare", STEEP)):
-        attribute, codes = nominal(n, power)
-        sides = {str(k): partial(swapped, RankSwap(k=k), attribute, codes) for k in (K, LARGE_K)}
+        value_space, codes = nominal(n, power)
+        sides = {str(k): partial(swapped, RankSwap(k=k), value_space, codes) for k in (K, LARGE_K)}
         timings = interleaved(sides, 3 if quick else 7)
         small, large = timings[str(K)].median, timings[str(LARGE_K)].median
         note = f"{large:.2f} s against {small:.2f} s"
@@ -189,7 +187,7 @@ def _large_k(n: int, *, quick: bool) -> list[Finding]:
 
 
 def _growth(*, quick: bool) -> Finding:
-    sizes = [250_000, 500_000, 1_000_000] if quick else [1_000_000, 2_000_000, 5_000_000, 10_000_000]
+    sizes = [25_000, 50_000, 100_000] if quick else [1_000_000, 2_000_000, 5_000_000, 10_000_000]
     timings = interleaved({str(n): partial(swapped, RankSwap(k=K), *nominal(n)) for n in sizes}, 5)
     powers = exponents(sizes, [timings[str(n)].median for n in sizes])
     overall = exponents([sizes[0], sizes[-1]], [timings[str(n)].median for n in (sizes[0], sizes[-1])])[0]
@@ -209,11 +207,11 @@ def swapped_many(n: int, kind: str) -> int:
     codes = drawn(n, MANY_VALUES, EVEN)
     counts = np.bincount(codes)
     if kind == "numbers":
-        fitted(RankSwap(k=K), NumericAttribute(np.random.default_rng(2).normal(size=counts.size), counts))
+        fitted(RankSwap(k=K), NumericSpace(np.random.default_rng(2).normal(size=counts.size), counts))
     else:
         taxonomy = generated_taxonomy(2 * MANY_VALUES)
         values = encode(some_concepts(taxonomy, MANY_VALUES))
-        fitted(RankSwap(k=K), replace(nominal_attribute(values, taxonomy, measure="wu-palmer"), counts=counts))
+        fitted(RankSwap(k=K), replace(nominal_space(values, taxonomy, measure="wu-palmer"), counts=counts))
     return int(codes.size)
 
 

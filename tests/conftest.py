@@ -1,27 +1,50 @@
-"""Where tests find real data, and the rule that a skipped test fails where everything must be there."""
+"""Real data, the order of tests, and the rule that a skipped test fails where everything must be there."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import hypothesis
 import pytest
+
+from budget import load_profile
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-hypothesis.settings.register_profile(
-    "anonto",
-    deadline=None,  # kernels are compiled on first use
-    max_examples=60,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.load_profile("anonto")
+    from anonto import Taxonomy
+
+load_profile()
 
 STRICT = os.environ.get("ANONTO_STRICT") == "1"
+FIRST = ("spark", "benchmarks", "web", "real", "fuzz")
+"""Folders that run before all others, in this order, so that no long file starts last."""
+TOGETHER = "tests/spark/"
+"""A folder whose files all run in one worker, on one cluster."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the folders that take longest first."""
+    here = Path(__file__).parent
+    rank = {name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: rank.get(item.path.relative_to(here).parts[0], len(rank)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With `--dist loadfile`, keep the order of `FIRST` and send the files that share a cluster to one worker."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrCluster(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return TOGETHER if nodeid.startswith(TOGETHER) else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False
+    return ByFileOrCluster(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +57,14 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.fail("ANONTO_DATA does not name a folder")
     return folder
+
+
+@pytest.fixture(scope="module")
+def icd10cm() -> Taxonomy:
+    """ICD-10-CM; while it is held, commands and functions that open it by its name do not read it again."""
+    from anonto import read_ontology
+
+    return read_ontology("icd10cm")
 
 
 @pytest.hookimpl(wrapper=True)

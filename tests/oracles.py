@@ -379,7 +379,7 @@ def rank_swap_joint(
 
 
 def tie_keys(original: Sequence[int], ties: str, rng: np.random.Generator) -> list[tuple[float, int]]:
-    """What decides between records at the same distance: chance, the order of rows, or chance by whole values."""
+    """The tie-breaker between records at the same distance: chance, the order of rows, or chance by whole values."""
     if ties == "random":
         return [(float(rng.random()), row) for row in range(len(original))]
     if ties == "grouped":
@@ -520,7 +520,7 @@ def noise_replacements(
     *,
     nearest: bool = False,
 ) -> tuple[set[str], bool, bool]:
-    """What a value may become, each equally likely; whether it was truncated; whether there was a conflict."""
+    """The possible values, each equally likely; whether it was truncated; whether there was a conflict."""
     if noise == 0:
         return {value}, False, False
 
@@ -600,7 +600,7 @@ def most_frequent(values: Sequence[Any]) -> Any:
 
 
 def sum_of_squares(centre: Any, values: Sequence[Any], distance: Distance) -> float:
-    """What a centre loses."""
+    """The loss of a centre."""
     return math.fsum(distance(centre, value) ** 2 for value in values)
 
 
@@ -679,7 +679,7 @@ def merged_until_close(
 
 
 def in_reach_of_nearest(items: Sequence[Any], apart: Callable[[Any, Any], float], k: int) -> Callable[[Any, Any], bool]:
-    """Whether one item is among the k nearest records of the other, from either side; ties may all be."""
+    """Return whether one item is among the k nearest records of the other, from either side; ties may all be."""
 
     @functools.cache
     def radius(item: Any) -> float:
@@ -749,10 +749,10 @@ def own_permutation_distance(
     )
 
 
-# ------------------------------------------------------------------------------------------------ laws of noise
+# ------------------------------------------------------------------------------------------ distributions of noise
 
 Pieces = list[tuple[float, float, dict[Any, float]]]
-"""Stretches of standard noise, each with what comes out of it and how likely."""
+"""IntervalArrays of standard noise, each with what comes out of it and how likely."""
 
 
 def noise_pieces(
@@ -788,15 +788,17 @@ def number_pieces(value: float, scale: float, released: Sequence[float], *, ends
     return out
 
 
-def one_law(pieces: Pieces, *, laplace: bool = False) -> dict[Any, float]:
-    """What comes out of standard noise, and how likely."""
-    from scipy.stats import laplace as laplace_law
+def one_distribution(pieces: Pieces, *, laplace: bool = False) -> dict[Any, float]:
+    """The results of standard noise, and how likely each is."""
+    from scipy.stats import laplace as laplace_distribution
     from scipy.stats import norm
 
-    law = laplace_law(scale=math.sqrt(0.5)) if laplace else norm()
+    distribution = laplace_distribution(scale=math.sqrt(0.5)) if laplace else norm()
     out: dict[Any, float] = {}
     for low, high, became in pieces:
-        inside = law.cdf(high) - law.cdf(low) if low < 0 else law.sf(low) - law.sf(high)
+        inside = (
+            distribution.cdf(high) - distribution.cdf(low) if low < 0 else distribution.sf(low) - distribution.sf(high)
+        )
         for one, share in became.items():
             out[one] = out.get(one, 0.0) + share * float(inside)
     return out
@@ -805,7 +807,7 @@ def one_law(pieces: Pieces, *, laplace: bool = False) -> dict[Any, float]:
 def two_laws(
     a: Pieces, b: Pieces, correlation: float, *, laplace: bool = False, only: tuple[Any, Any] | None = None
 ) -> dict[tuple[Any, Any], float]:
-    """What comes out of correlated standard noise of two columns; Laplace noise is normal with a random size."""
+    """The results of correlated standard noise of two columns; Laplace noise is normal with a random size."""
     from scipy.integrate import quad
     from scipy.special import ndtr
 
@@ -857,9 +859,11 @@ def linked_to_likeliest(likelihood: Any, amount_of_ties: Callable[[int, list[int
     return hits / len(likelihood) if len(likelihood) else 0.0
 
 
-def posteriors(prior: Mapping[Any, float], law: Mapping[Any, Mapping[Any, float]], released: Any) -> dict[Any, float]:
+def posteriors(
+    prior: Mapping[Any, float], likelihoods: Mapping[Any, Mapping[Any, float]], released: Any
+) -> dict[Any, float]:
     """P(x = v | y) by Bayes' rule."""
-    joint = {value: share * law[value].get(released, 0.0) for value, share in prior.items()}
+    joint = {value: share * likelihoods[value].get(released, 0.0) for value, share in prior.items()}
     return {value: each / sum(joint.values()) for value, each in joint.items()}
 
 
@@ -900,3 +904,83 @@ def cross_table_bias(before: Sequence[tuple[Any, Any]], after: Sequence[tuple[An
     """Half the sum of the absolute differences of the shares of all pairs of values."""
     tables = [{pair: pairs.count(pair) / len(pairs) for pair in pairs} for pairs in (list(before), list(after))]
     return sum(abs(tables[0].get(pair, 0.0) - tables[1].get(pair, 0.0)) for pair in {*tables[0], *tables[1]}) / 2
+
+
+# ------------------------------------------------------------------------------------------------ known codes
+
+
+def support(known: Iterable[Any], sets: Sequence[frozenset[Any]]) -> int:
+    """How many sets have all known codes."""
+    return sum(frozenset(known) <= one for one in sets)
+
+
+def worst_codes(own: frozenset[Any], sets: Sequence[frozenset[Any]], most: int) -> list[Any]:
+    """The codes that leave the fewest sets, but at least one: the rarest, then one after the other."""
+    known: list[Any] = []
+    while len(known) < most:
+        left = [(support([*known, code], sets), code) for code in sorted(own - set(known))]
+        possible = [one for one in left if one[0]]
+        if not possible:
+            break
+        known.append(min(possible)[1])
+    return known or [min(own)]
+
+
+def codes_read(own: frozenset[Any], known: Iterable[Any], found: frozenset[Any]) -> float:
+    """The share of further codes that are right, among those that the person or the set found for her has."""
+    known = set(known)
+    every = (own | found) - known
+    return len((own & found) - known) / len(every) if every else 0.0
+
+
+def least_support(one: frozenset[Any], sets: Sequence[frozenset[Any]], m: int) -> int:
+    """The smallest support of m codes of a set, or of fewer."""
+    return min(
+        support(known, sets)
+        for size in range(1, m + 1)
+        for known in itertools.combinations(sorted(one), min(size, len(one)))
+    )
+
+
+def rows_of_same_person(rows: Sequence[tuple[Any, Any]]) -> float:
+    """The chance that a row of a person with several rows, and another one with the same values, are both hers.
+
+    Each row is a person and her values; the mean is over persons.
+    """
+    of_person: dict[Any, list[float]] = {}
+    for place, (person, values) in enumerate(rows):
+        others = [one for at, (one, own) in enumerate(rows) if at != place and own == values]
+        if sum(one == person for one, _ in rows) > 1:
+            of_person.setdefault(person, []).append(sum(one == person for one in others) / len(others))
+    means = [sum(own) / len(own) for own in of_person.values()]
+    return sum(means) / len(means)
+
+
+def linked_by_number_of_rows(before: Sequence[int], after: Sequence[int]) -> float:
+    """The share of persons linked by whoever takes one of the records whose number of rows is nearest to theirs."""
+    hits = 0.0
+    for own, released in zip(before, after, strict=True):
+        least = min(abs(own - one) for one in after)
+        nearest = [one for one in after if abs(own - one) == least]
+        hits += (abs(own - released) == least) / len(nearest)
+    return hits / len(before)
+
+
+def sum_of_squared_set_distances(
+    centre: Iterable[str], sets: Sequence[Iterable[str]], distance: Callable[[Any, Any], float]
+) -> float:
+    """The sum that a centre of sets makes small."""
+    return math.fsum(distance(centre, one) ** 2 for one in sets)
+
+
+def best_set(concepts: Sequence[str], sets: Sequence[Iterable[str]], distance: Callable[[Any, Any], float]) -> float:
+    """The least sum of squared distances of all sets of some concepts."""
+    every = (some for size in range(len(concepts) + 1) for some in itertools.combinations(concepts, size))
+    return min(sum_of_squared_set_distances(one, sets, distance) for one in every)
+
+
+def distance_correlation_of_tables(a: np.ndarray, b: np.ndarray) -> float:
+    """The distance correlation of records, from the distances of all pairs of records in both columns."""
+    centred = [d - d.mean(axis=0) - d.mean(axis=1)[:, None] + d.mean() for d in (a, b)]
+    variances = [float((one**2).mean()) for one in centred]
+    return math.sqrt(max(float((centred[0] * centred[1]).mean()), 0.0) / math.sqrt(variances[0] * variances[1]))

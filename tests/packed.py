@@ -1,4 +1,4 @@
-"""What is packed inside files: the pages of Parquet."""
+"""Content that is packed inside files: the pages of Parquet."""
 
 from __future__ import annotations
 

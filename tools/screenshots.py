@@ -1,6 +1,6 @@
 """Take the screenshots of the web app that the documentation shows: ``python tools/screenshots.py``.
 
-Starts a server with the demo table, goes the whole way in a headless Chromium, and writes small PNG files to
+Starts a server with the demo table, visits every page in a headless Chromium, and writes small PNG files to
 ``docs/assets/web-app``. With ``--all FOLDER`` every page is taken whole, at 1280 and at 400 pixels, for looking at.
 """
 
@@ -33,13 +33,13 @@ PAGES = {
     "result": ("/result", "Load this plan"),
     "take-away": ("/take-away", "In Python"),
 }
-"""Each page with its address and words that stand on it when it is whole."""
+"""Address of each page, and words that are on it when it is complete."""
 HEIGHTS = {"open": 900, "columns": 880, "column": 1250, "risk": 900, "method": 1000, "run": 760, "result": 1500}
 MAP = "Risk and utility of each run"
 
 
 def main() -> None:
-    """Take all of them."""
+    """Take all screenshots."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--all", type=Path, metavar="FOLDER", help="take every page whole, at two widths, into a folder")
     folder = asked.parse_args().all
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def walk(address: str, whole: Path | None) -> None:
-    """Go the whole way, and take a picture at every page."""
+    """Visit every page and take a screenshot of it."""
     from playwright.sync_api import sync_playwright
 
     program = shutil.which("chromium")
@@ -84,8 +84,8 @@ def walk(address: str, whole: Path | None) -> None:
 def try_several(page: Page, root: str) -> None:
     """Fill the map with several runs."""
     page.goto(f"{root}/result")
-    page.get_by_label("Values, with commas between them").fill("3, 5, 20, 50, 100")
-    page.get_by_label("Values, with commas between them").press("Tab")
+    page.get_by_label("Values, separated by commas").fill("3, 5, 20, 50, 100")
+    page.get_by_label("Values, separated by commas").press("Tab")
     page.get_by_role("button", name="Try them").click()
     page.get_by_text("6. group-swap").wait_for()
     page.get_by_role("img", name=MAP).wait_for()
@@ -93,7 +93,7 @@ def try_several(page: Page, root: str) -> None:
 
 
 def take(page: Page, name: str, whole: Path | None) -> None:
-    """One picture, or the page whole at two widths."""
+    """One screenshot, or the whole page at two widths."""
     if whole is not None:
         whole.mkdir(parents=True, exist_ok=True)
         for width in (400, 1280):
@@ -110,7 +110,7 @@ def take(page: Page, name: str, whole: Path | None) -> None:
 
 
 def write(picture: bytes, name: str) -> None:
-    """A picture with few colours, which is all that a page has."""
+    """A picture with few colours, which is enough for a page."""
     from PIL import Image
 
     PICTURES.mkdir(parents=True, exist_ok=True)

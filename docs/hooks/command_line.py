@@ -1,4 +1,4 @@
-"""The help of each command, asked from the command itself when the pages are built.
+"""The help of each command, printed by the command itself when the pages are built.
 
 A line ``<!-- help of anonto match -->`` of a page is replaced by what ``anonto match --help`` prints.
 """
@@ -23,7 +23,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def help_of(command: str) -> str:
-    """What a command prints when it is asked for help, without colours."""
+    """The help of a command, without colours."""
     plain = {"TERMINAL_WIDTH": WIDTH, "COLUMNS": WIDTH, "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "1"}
     unforced = {name: value for name, value in os.environ.items() if name not in {"FORCE_COLOR", "PY_COLORS"}}
     printed = subprocess.run(  # noqa: S603 - our own command

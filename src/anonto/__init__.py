@@ -11,21 +11,24 @@ if TYPE_CHECKING:
     from typing import Any
 
     from anonto import stats
-    from anonto.assessment import Assessment, assess
+    from anonto.assessment.assess import Assessment, assess
+    from anonto.assessment.split import split, split_file
+    from anonto.attacks.registry import attacks
+    from anonto.encoding.match import Matches, match
+    from anonto.engine.later_records import Stream, fit, load_fitted, stream
+    from anonto.engine.later_records import TableMasker as FittedPlan
+    from anonto.engine.run import mask, mask_file
     from anonto.errors import AnontoError, AnontoWarning, InputError
-    from anonto.fitted_plan import FittedPlan, Stream, fit, load_fitted, stream
+    from anonto.masking.plan import Plan
+    from anonto.masking.release import Release
     from anonto.methods.method import Method
     from anonto.ontology.catalogue import ontology_names
     from anonto.ontology.catalogue import open_ontology as read_ontology
-    from anonto.plan import Plan
-    from anonto.release import Release
-    from anonto.risk.attacks.registry import attacks
-    from anonto.run import mask, mask_file
-    from anonto.sweeping import Sweep, sweep
-    from anonto.table.match import Matches, match
+    from anonto.sweep.points import Sweep
+    from anonto.sweep.search import sweep
     from anonto.taxonomy.distance import MEASURES
     from anonto.taxonomy.taxonomy import Taxonomy
-    from anonto.verification import Verification, verify
+    from anonto.verify.verifying import Verification, verify
 
     def methods() -> Mapping[str, type[Method]]:
         """The masking methods by name, those of other packages included: the package of the same name is called."""
@@ -34,32 +37,34 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Assessment": ("anonto.assessment", "Assessment"),
-    "assess": ("anonto.assessment", "assess"),
-    "attacks": ("anonto.risk.attacks.registry", "attacks"),
+    "Assessment": ("anonto.assessment.assess", "Assessment"),
+    "assess": ("anonto.assessment.assess", "assess"),
     "AnontoError": ("anonto.errors", "AnontoError"),
     "AnontoWarning": ("anonto.errors", "AnontoWarning"),
     "InputError": ("anonto.errors", "InputError"),
     "MEASURES": ("anonto.taxonomy.distance", "MEASURES"),
-    "Matches": ("anonto.table.match", "Matches"),
+    "Matches": ("anonto.encoding.match", "Matches"),
     "Taxonomy": ("anonto.taxonomy.taxonomy", "Taxonomy"),
-    "Plan": ("anonto.plan", "Plan"),
-    "Release": ("anonto.release", "Release"),
-    "FittedPlan": ("anonto.fitted_plan", "FittedPlan"),
-    "Stream": ("anonto.fitted_plan", "Stream"),
-    "fit": ("anonto.fitted_plan", "fit"),
-    "load_fitted": ("anonto.fitted_plan", "load_fitted"),
-    "mask": ("anonto.run", "mask"),
-    "mask_file": ("anonto.run", "mask_file"),
-    "match": ("anonto.table.match", "match"),
+    "Plan": ("anonto.masking.plan", "Plan"),
+    "Release": ("anonto.masking.release", "Release"),
+    "FittedPlan": ("anonto.engine.later_records", "TableMasker"),
+    "Stream": ("anonto.engine.later_records", "Stream"),
+    "fit": ("anonto.engine.later_records", "fit"),
+    "load_fitted": ("anonto.engine.later_records", "load_fitted"),
+    "mask": ("anonto.engine.run", "mask"),
+    "mask_file": ("anonto.engine.run", "mask_file"),
+    "match": ("anonto.encoding.match", "match"),
     "ontology_names": ("anonto.ontology.catalogue", "ontology_names"),
     "read_ontology": ("anonto.ontology.catalogue", "open_ontology"),
-    "stream": ("anonto.fitted_plan", "stream"),
-    "Sweep": ("anonto.sweeping", "Sweep"),
-    "sweep": ("anonto.sweeping", "sweep"),
-    "Verification": ("anonto.verification", "Verification"),
-    "verify": ("anonto.verification", "verify"),
+    "split": ("anonto.assessment.split", "split"),
+    "split_file": ("anonto.assessment.split", "split_file"),
+    "stream": ("anonto.engine.later_records", "stream"),
+    "Sweep": ("anonto.sweep", "Sweep"),
+    "Verification": ("anonto.verify", "Verification"),
 }
+
+_CALLABLE = ("attacks", "methods", "sweep", "verify")
+"""Packages that are called by their own name, as ``anonto.sweep(...)``."""
 
 __all__ = [
     "MEASURES",
@@ -85,6 +90,8 @@ __all__ = [
     "methods",
     "ontology_names",
     "read_ontology",
+    "split",
+    "split_file",
     "stats",
     "stream",
     "sweep",
@@ -95,7 +102,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name in {"stats", "methods"}:
+    if name in {"stats", *_CALLABLE}:
         return import_module(f"anonto.{name}")
     if name not in _HOMES:
         message = f"module 'anonto' has no attribute {name!r}"

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
-from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Floats = NDArray[np.float64]
+    from numpy.typing import ArrayLike
+
+    from anonto.arrays import Floats
 
 
 def dot(a: ArrayLike, b: ArrayLike) -> float:
@@ -132,6 +133,7 @@ def _exponentials(numbers: Floats) -> Floats:
 def _diagonalise(values: Floats, vectors: Floats) -> None:
     """Turn a symmetric table until only its diagonal is left, and the vectors with it."""
     n = values.shape[0]
+    # Jacobi's method: until what is left off the diagonal is rounding error, …
     for _ in range(100):
         left, largest = 0.0, 0.0
         for p in range(n):
@@ -144,6 +146,7 @@ def _diagonalise(values: Floats, vectors: Floats) -> None:
             for q in range(p + 1, n):
                 if values[p, q] == 0.0:
                     continue
+                # … each pair of rows is rotated by the angle that makes its entry 0.
                 slope = (values[q, q] - values[p, p]) / (2.0 * values[p, q])
                 tangent = (1.0 if slope >= 0.0 else -1.0) / (abs(slope) + math.sqrt(slope * slope + 1.0))
                 cosine = 1.0 / math.sqrt(tangent * tangent + 1.0)

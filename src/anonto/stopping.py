@@ -1,4 +1,4 @@
-"""Being told to end: by Ctrl-C, by a scheduler, or by a terminal that closes.
+"""Requests to stop: by Ctrl-C, by a scheduler, or by a terminal that closes.
 
 The command line listens from its first lines on. What it hears is raised as a KeyboardInterrupt in the main thread, so
 that everything is cleared away on the way out; but not where that would break something in two. A library that is
@@ -29,16 +29,16 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 CAN_WAIT = hasattr(signal, "setitimer")
 SECONDS_TO_LOOK_AGAIN = 0.02
 SECONDS_TO_UNWIND = 1.0
-"""So long a second stop does not disturb the clearing away after the first."""
+"""Time after a first stop in which a second one does not interrupt cleaning up."""
 SECONDS_IN_LIBRARIES = 10.0
-"""So long a stop waits for a library that would not outlive it."""
+"""The longest that a stop waits for a library that an exception would crash."""
 _LOADER = "<frozen importlib._bootstrap>"
 _FRAGILE = "polars"
 """Its compiled part takes an exception of Python code that it calls for a fault of its own."""
 
 
 class _Listener:
-    """What this process was told."""
+    """Listener for stop requests to this process."""
 
     def __init__(self) -> None:
         self.thread: int | None = None
@@ -99,12 +99,12 @@ def ignore() -> None:
 
 
 def was_heard() -> bool:
-    """Whether this process was told to stop."""
+    """Return whether this process was asked to stop."""
     return held.heard is not None
 
 
 def exit_code() -> int:
-    """With which code a process ends that was stopped: 130 after Ctrl-C, 143 after SIGTERM."""
+    """The exit code of a stopped process: 130 after Ctrl-C, 143 after SIGTERM."""
     return INTERRUPTED if held.heard is None else 128 + held.heard
 
 
@@ -126,8 +126,8 @@ def look_again() -> None:
 
 
 @contextmanager
-def started_deaf() -> Iterator[None]:
-    """Processes that are started in this block do not hear Ctrl-C: whoever started them ends them."""
+def ignore_ctrl_c() -> Iterator[None]:
+    """Processes that are started in this block ignore Ctrl-C: the process that started them ends them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -151,7 +151,7 @@ def _raise_again(fault: sys.UnraisableHookArgs) -> None:
 
 
 def _is_in_library(frame: FrameType | None) -> bool:
-    """Whether something is being loaded, or polars is at work further out."""
+    """Return whether something is being loaded, or polars is at work further out."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
         if frame.f_code.co_filename == _LOADER or module.partition(".")[0] == _FRAGILE:

@@ -37,6 +37,13 @@ def test_a_subject_runs_and_its_findings_make_a_page(name: str, tmp_path: Path) 
             assert one["facts"]["curves"]["name"] in text
 
 
+def test_a_function_called_in_a_fresh_process_returns_what_it_returns_here() -> None:
+    measuring = importlib.import_module("benchmarks.measuring")
+    visit = measuring.in_fresh_process("math:hypot", 3, 4)
+    assert visit.returned == 5.0
+    assert 0 < visit.start_bytes <= visit.peak_bytes
+
+
 def test_what_falls_short_is_named_first(tmp_path: Path) -> None:
     page = importlib.import_module("benchmarks.page")
     finding = {"what": "a", "measured": 4.0, "unit": "×", "wanted": "≤ 3 ×", "met": False, "note": "", "facts": {}}

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from test_golden_releases import plan_of_persons, rows_of_persons
 
 import anonto
 
@@ -31,6 +32,11 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("semantic-noise", "lin", {"noise_level": 0.3}),
     ("semantic-noise-joint", "ancestor", {"noise_level": 0.3}),
     ("taxonomy-exponential", "lin", {"epsilon": 2.0}),
+]
+RUNS_OF_PERSONS: list[tuple[str, str, dict[str, Any]]] = [
+    ("group-swap", "wu-palmer", {"k": 4}),
+    ("group-swap", "lin", {"k": 4, "move": "together"}),
+    ("random-swap", "wu-palmer", {}),
 ]
 NOMINAL = ("illness", "cause")
 
@@ -55,6 +61,12 @@ def write_ontology(path: Path) -> None:
     path.write_text("child,parent\n" + "\n".join(rows) + "\n")
 
 
+def digest_of(release: anonto.Release) -> str:
+    """Hash of the released cells and of what the steps say."""
+    text = release.table.write_csv() + json.dumps(release.evidence["steps"], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as folder:
@@ -69,8 +81,11 @@ def main() -> None:
         step = {"method": method, "columns": list(columns), **parameters}
         given = table().select(*columns)
         release = anonto.mask(given, {"columns": columns, "steps": [step]}, seed=1 << 100)
-        text = release.table.write_csv() + json.dumps(release.evidence["steps"], sort_keys=True, default=str)
-        digests[f"{method} by {measure} {parameters}"] = hashlib.sha256(text.encode()).hexdigest()
+        digests[f"{method} by {measure} {parameters}"] = digest_of(release)
+    for method, measure, parameters in RUNS_OF_PERSONS:
+        plan = plan_of_persons(method, parameters, ontology=ontology, measure=measure)
+        release = anonto.mask(rows_of_persons([f"c{number}" for number in range(1, 181)]), plan, seed=1 << 100)
+        digests[f"{method} of persons by {measure} {parameters}"] = digest_of(release)
     json.dump(digests, sys.stdout)
 
 

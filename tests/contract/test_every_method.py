@@ -1,4 +1,4 @@
-"""What holds for every method, found by going through the registry; a new method is tested by being registered."""
+"""Properties of every method, found by going through the registry; a new method is tested by being registered."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import anonto
 from anonto.engine.memory import apply
 from anonto.errors import AnontoWarning, InputError
 from anonto.masking import fitted
+from anonto.masking.plan import Plan
 from anonto.methods.registry import METHODS, method_of, parameters_of
-from anonto.plan import Plan
-from anonto.threads import slices
+from anonto.runtime.threads import slices
 
 SEED = 1 << 100
 ILLNESSES = anonto.read_ontology("illnesses")
@@ -43,7 +43,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.AnontoWarning")
 
 
 RECORDS_NEEDED = {"group-swap": 3, "microaggregate": 3}
-"""Of the example; fewer are refused, because what the method promises would not hold."""
+"""Records of the example; fewer are refused, because what the method promises would not hold."""
 
 
 WITHOUT_CHANCE = {"microaggregate"}
@@ -63,7 +63,7 @@ def columns_for(method: str) -> list[str]:
 
 
 def moves_missing(method: str) -> bool:
-    """Whether missing cells change their rows like values."""
+    """Return whether missing cells change their rows like values."""
     return METHODS[method].moves_missing
 
 
@@ -127,7 +127,7 @@ def test_chunks_change_nothing(method: str, monkeypatch: pytest.MonkeyPatch) -> 
     plan = plan_for(method)
     whole = anonto.mask(table(), plan, seed=SEED).table
     for size in (1, 7, 59):
-        monkeypatch.setattr(apply, "_parts", lambda fitted, size=size: slices(0, fitted.n_records, size))
+        monkeypatch.setattr(apply, "_parts", lambda fitted, size=size: slices(0, fitted.counts.n_records, size))
         monkeypatch.setattr(fitted, "DRAWN_AT_ONCE", max(1, size // 2))
         assert anonto.mask(table(), plan, seed=SEED).table.equals(whole)
 
@@ -239,7 +239,7 @@ def test_warnings_never_carry_a_cell(method: str) -> None:
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_tiny_tables_are_masked_without_complaint(method: str, n: int) -> None:
     if 0 < n < RECORDS_NEEDED.get(method, 0):
-        with pytest.raises(InputError, match="choose a k of"):
+        with pytest.raises(InputError, match="mask more records at once"):
             anonto.mask(table().head(n), plan_for(method, ["age", "pain"]), seed=SEED)
         return
     given = table().drop_nulls() if method in COLUMNS else table()
@@ -258,7 +258,7 @@ def test_one_distinct_value_stays_and_loses_nothing(method: str) -> None:
     assert release.evidence["steps"][0]["unchanged"] == {"illness": 9}
 
 
-def test_the_evidence_tells_the_truth(method: str) -> None:
+def test_the_evidence_matches_the_released_table(method: str) -> None:
     given = table()
     release = anonto.mask(given, plan_for(method), seed=SEED)
     step = release.evidence["steps"][0]

@@ -14,7 +14,7 @@ from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 SCRIPT = Path(__file__).parent / "releases_of_every_method.py"
 DISPATCHED = [feature for feature in __cpu_dispatch__ if __cpu_features__.get(feature)]
-"""What numpy uses here and can do without."""
+"""Processor features that numpy uses here and can do without."""
 
 PROCESSORS = {
     "Haswell": {"OPENBLAS_CORETYPE": "Haswell"},

@@ -1,7 +1,7 @@
-"""What `assess` finds of every method's release of one table: a change of the code changes none of it.
+"""The results of `assess` for every method's release of one table: a change of the code changes none of it.
 
 The digests of findings, risks and losses stand in `golden_assessments.json`, numbers rounded to nine digits. An
-assessment that should change gets a line in the changelog, and the file is written anew:
+assessment that should change gets a line in the changelog, and the file is written again:
 
     cd tests && python -m contract.test_golden_assessments
 """
@@ -23,10 +23,14 @@ GOLDEN = Path(__file__).with_name("golden_assessments.json")
 
 
 def digest(found: anonto.Assessment) -> dict[str, str]:
-    """Of the findings, of what each attack found, and of what was lost."""
+    """Hashes of the findings, of the results of each attack, and of the losses."""
     plain = json.loads(json.dumps(found.to_dict()), parse_float=lambda text: f"{float(text):.9g}")
+    by_attack: dict[str, list[object]] = {}
+    for one in plain.pop("risk"):
+        by_attack.setdefault(one["attack"], []).append(one)
     return {
-        name: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16] for name, part in plain.items()
+        name: hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:16]
+        for name, part in (plain | by_attack).items()
     }
 
 

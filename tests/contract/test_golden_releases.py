@@ -1,7 +1,7 @@
-"""What every method releases of one table with one seed, in every format: a change of the code changes none of it.
+"""Releases of one table by every method with one seed, in every format: a change of the code changes none of it.
 
 The digests of cells, types, order of rows, evidence and reports stand in `golden_releases.json`. A release that should
-change gets a line in the changelog, and the file is written anew; what a cluster releases is written by the second
+change gets a line in the changelog, and the file is written again; what a cluster releases is written by the second
 script, the test of every engine:
 
     python tests/contract/test_golden_releases.py
@@ -24,8 +24,9 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.run import mask_file
-from anonto.table.reading import read_table
+from anonto.engine.run import mask_file
+from anonto.io.reading import read_table
+from anonto.methods.registry import METHODS as REGISTERED
 
 GOLDEN = Path(__file__).with_name("golden_releases.json")
 SEED = 1 << 100
@@ -48,6 +49,8 @@ WAYS = {
     "in memory": ("csv", "parquet", "xlsx", "sav", "dta"),
     "over files": ("csv", "parquet"),
 }
+OF_PERSONS = ("csv", "parquet")
+N_PERSONS = 80
 LIBRARIES = ("pandas", "polars", "pyarrow")
 ON_A_CLUSTER = "on a cluster, parquet"
 ENGINES = {"memory": "in memory, parquet", "files": "over files, parquet", "spark": ON_A_CLUSTER}
@@ -85,6 +88,39 @@ def plan_for(method: str) -> dict[str, Any]:
     }
 
 
+def rows_of_persons(codes: list[str]) -> pl.DataFrame:
+    """Up to four rows of a person, in a random order, with up to two codes and a list of drugs in each."""
+    rng = np.random.default_rng(23)
+    of_row = rng.permutation(np.repeat(np.arange(N_PERSONS), rng.integers(1, 5, N_PERSONS)))
+    age, sex = rng.integers(20, 60, N_PERSONS), rng.choice(["f", "m"], N_PERSONS)
+    first, second = (rng.zipf(1.4, of_row.size) % len(codes) for _ in range(2))
+    drugs = rng.choice(["aspirin;insulin", "insulin", "", "metformin;aspirin;insulin"], of_row.size)
+    return pl.DataFrame(
+        {
+            "person": [f"p{number:03}" for number in of_row],
+            "sex": sex[of_row],
+            "age": age[of_row],
+            "dx1": [None if place % 7 == 0 else codes[code] for place, code in enumerate(first)],
+            "dx2": [None if place % 2 else codes[code] for place, code in enumerate(second)],
+            "drugs": [text or None for text in drugs.tolist()],
+        }
+    )
+
+
+def plan_of_persons(method: str, parameters: dict[str, Any], **of_codes: Any) -> dict[str, Any]:
+    """All rows of a person are one record; her codes are one set, her drugs another."""
+    return {
+        "table": {"person": "person"},
+        "columns": {
+            "person": {"role": "pseudonym"},
+            "age": {"kind": "numeric"},
+            "codes": {"kind": "set", "from": ["dx1", "dx2"], **of_codes},
+            "drugs": {"kind": "set", "separator": ";", "set_distance": "best-match-average"},
+        },
+        "steps": [{"method": method, "columns": ["codes", "drugs", "sex", "age"], **parameters}],
+    }
+
+
 def write(path: Path, *, in_parts: bool) -> None:
     """The table as a file of the format that the name says, or as a folder of Parquet files, which is read in parts."""
     frame = table()
@@ -108,7 +144,7 @@ def write(path: Path, *, in_parts: bool) -> None:
 
 
 def digest(path: Path, evidence: dict[str, Any], page: Path) -> dict[str, str]:
-    """Of the released cells as they are read back, the evidence, and the report without its charts and line breaks."""
+    """Hashes of the released cells as read back, the evidence, and the report without its charts and line breaks."""
     found = digest_of_cells(read_table(path).frame, evidence)
     if path.suffix == ".csv":
         without_charts = re.sub(r"<svg.*?</svg>", "", page.read_text(), flags=re.DOTALL)
@@ -118,7 +154,7 @@ def digest(path: Path, evidence: dict[str, Any], page: Path) -> dict[str, str]:
 
 
 def digest_of_cells(released: pl.DataFrame, evidence: dict[str, Any]) -> dict[str, str]:
-    """Of names, types, cells and order of rows, whatever wrote them, and of the evidence."""
+    """Hashes of names, types, cells and order of rows, whatever wrote them, and of the evidence."""
     return hashed({"cells": f"{released.schema}\n{released.write_csv()}", "evidence": as_json(evidence)})
 
 
@@ -144,11 +180,28 @@ def releases(method: str, folder: Path) -> dict[str, dict[str, str]]:
             found[f"{way}, {ending}"] = digest(target, evidence, page)
     for library in LIBRARIES:
         found[f"in memory, {library}"] = digest_of_frame(library, method)
+    if REGISTERED[method].takes_sets:
+        found |= {f"persons in memory, {ending}": digest_of_persons(method, folder, ending) for ending in OF_PERSONS}
     return found
 
 
+def digest_of_persons(method: str, folder: Path, ending: str) -> dict[str, str]:
+    """The digests of a saved release of persons with several rows, whose codes are sets."""
+    source, target, page = (folder / f"{one} of persons.{ending}" for one in ("rows", f"{method}", "page"))
+    frame = rows_of_persons(["burn", "flu", "fracture", "measles"])
+    if ending == "csv":
+        frame.write_csv(source)
+    else:
+        frame.write_parquet(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        release = anonto.mask(source, plan_of_persons(method, METHODS[method], ontology="illnesses"), seed=SEED)
+        evidence = release.save(target, private=False, report=page, force=True)
+    return digest(target, evidence, page)
+
+
 def digest_of_frame(library: str, method: str) -> dict[str, str]:
-    """Of the table that a caller of a library gets back, rows in their order, with codes that mean missing."""
+    """Hash of the table that a caller of a library gets back, rows in their order, with codes that mean missing."""
     plan = plan_for(method)
     plan["columns"]["illness"] |= {"na": ["burn"], "missing_codes": "keep"}
     frame = table().with_columns(pl.col("age").fill_null(40))  # few patterns of missing cells, each often enough
@@ -182,13 +235,11 @@ def test_every_engine_is_written_down_with_the_same_release(method: str) -> None
 
 
 def test_every_method_has_a_golden_release() -> None:
-    from anonto.methods.registry import METHODS as REGISTERED
-
     assert set(METHODS) == set(REGISTERED) == set(json.loads(GOLDEN.read_text()))
 
 
 if __name__ == "__main__":
     before = json.loads(GOLDEN.read_text())
     with tempfile.TemporaryDirectory() as scratch:
-        anew = {one: {**before.get(one, {}), **releases(one, Path(scratch))} for one in METHODS}
-    GOLDEN.write_text(json.dumps(anew, indent=1) + "\n")
+        found = {one: {**before.get(one, {}), **releases(one, Path(scratch))} for one in METHODS}
+    GOLDEN.write_text(json.dumps(found, indent=1) + "\n")

@@ -18,10 +18,12 @@ import pytest
 
 import anonto
 from anonto.cli.main import run
-from anonto.errors import MoreMemoryError, PluginWarning
+from anonto.errors import AnontoWarning, MemoryLimitError
+from anonto.masking.plan import plan_schema
 from anonto.methods import registry
 from anonto.methods.registry import METHODS, OWN, method_of
-from anonto.plan import plan_schema
+from anonto.report.charts import FAMILIES, _family, risk_utility_chart
+from anonto.report.words import no_levels_sentence
 from anonto.web.pages.parameters import first_parameters
 from anonto.web.tasks import TASKS
 
@@ -96,6 +98,20 @@ def test_it_is_registered_behind_our_own() -> None:
 
 
 @pytest.mark.usefixtures("plugin")
+def test_the_map_and_the_report_say_nothing_that_its_class_does_not_say() -> None:
+    point = {"label": "a", "risk": 0.1, "utility": 0.9, "on_front": True}
+    names = [NAME, "microaggregate", "rank-swap", "taxonomy-exponential", f"{NAME} + rank-swap", "rank-swapper"]
+    shapes = ["triangle", "square", "circle", "diamond", "circle", "triangle"]
+    assert [FAMILIES[_family(name)][0] for name in names] == shapes
+    both = risk_utility_chart([{**point, "method": NAME}, {**point, "method": "microaggregate"}], "t")
+    assert "other methods" in both
+    assert "microaggregation" in both
+    keeps = [name for name in METHODS if "exactly as often" in no_levels_sentence("numeric", name)]
+    assert keeps == [name for name in OWN if "swap" in name]
+    assert "exactly as often" not in no_levels_sentence("numeric", "noise-swap-of-nobody")
+
+
+@pytest.mark.usefixtures("plugin")
 def test_it_masks_and_is_assessed_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table, plan = written(tmp_path)
     out = str(tmp_path / "out.csv")
@@ -154,7 +170,7 @@ def test_what_it_says_a_row_takes_counts_over_files(
     table, _ = written(tmp_path)
     monkeypatch.setattr(METHODS[NAME], "bytes_per_row", lambda *_: 10_000_000)
     for source in (folder, table):  # a file that fits is not masked in memory, as its step does not fit
-        with pytest.raises(MoreMemoryError, match=f"{NAME} .* so many records"):
+        with pytest.raises(MemoryLimitError, match=f"{NAME} .* so many records.*of memory may be used"):
             anonto.mask_file(source, PLAN, tmp_path / "out.parquet", memory="500MB")
     assert not (tmp_path / "out.parquet").exists()
     anonto.mask_file(folder, PLAN, tmp_path / "out.parquet", memory="2GB")
@@ -180,7 +196,7 @@ def test_the_app_offers_it_with_parameters_that_it_takes() -> None:
 def test_a_sweep_tries_it() -> None:
     found = anonto.sweep(people(), PLAN, grid={NAME: {"k": [3, 9]}, "random-swap": {}})
     assert sum(NAME in point.label for point in found.points) == 3  # the plan's own, and two of the grid
-    from anonto.sweeping.grid import default_grid
+    from anonto.sweep.grid import default_grid
 
     assert default_grid(60)[NAME] == {"k": [5, 10, 20, 30]}
 
@@ -221,7 +237,8 @@ def test_a_package_with_a_fault_is_left_out_with_one_warning(
             warnings.simplefilter("always")
             assert set(METHODS) == {*OWN, NAME}
             assert len(METHODS) == len(OWN) + 1
-        assert [one.category for one in said] == [PluginWarning]
+        assert [one.category for one in said] == [AnontoWarning]
+        assert "update or remove that package" in str(said[0].message)
         assert name in str(said[0].message)
         assert fault in str(said[0].message)
 

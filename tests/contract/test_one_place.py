@@ -8,19 +8,21 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import anonto
-from anonto.methods import blocks, cells, method, noise, taxonomy_exponential
+from anonto.attacks.registry import OWN as OWN_ATTACKS
+from anonto.methods import blocks, method, noise, taxonomy_exponential
+from anonto.methods import grid_swap as cells
 from anonto.methods.parameters import parameters_known
 from anonto.methods.registry import METHODS
 from anonto.methods.registry import OWN as OWN_METHODS
 from anonto.ontology.catalogue import LISTED
 from anonto.ontology.readers import OWN as OWN_READERS
-from anonto.risk.attacks.registry import OWN as OWN_ATTACKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -33,13 +35,16 @@ CLASSES = {
     *(one.__name__ for one in (noise.NoiseMasker, taxonomy_exponential.ExponentialMasker)),
 }
 OTHERWISE = {
-    *("k", "epsilon", "t"),  # of guarantees, and letters
+    *("k", "epsilon", "average_risk", "t"),  # of guarantees, and letters
     *("rate", "interval", "distribution", "candidates", "bins"),  # of results and their charts
     *("width", "scale"),  # of drawings
     "confidential",  # a role of columns
     "block_rows",  # what evidence and private record say of blocks, whatever the method
 }
 """Names of parameters that are also names of other things."""
+LOOKS_AT_A_PART = {"startswith", "endswith", "find", "count", "partition", "rpartition", "removeprefix", "removesuffix"}
+OTHER_WORDS = {"method", "person"}
+"""Parts of names that are also keys."""
 PARAMETERS = {one.name for each in METHODS.values() for one in parameters_known(each)} - OTHERWISE
 
 
@@ -53,7 +58,7 @@ class Kind:
     modules: frozenset[str]
     """Where each of them is."""
     in_sentences: bool = True
-    """Whether its names are no words of other sentences."""
+    """True if its names are no words of other sentences."""
     may_name: Mapping[str, str] | None = None
     """Places that may name them, and why."""
     may_import: Mapping[str, str] | None = None
@@ -68,32 +73,20 @@ METHOD = Kind(
     room="methods",
     names=frozenset(OWN_METHODS),
     modules=frozenset(f"anonto.methods.{name.replace('-', '_')}" for name in OWN_METHODS),
-    may_name={"reproduction": PAPERS},
-    may_import={"reproduction": PAPERS, "engine": "rows are exchanged cell by cell outside memory"},
+    may_name={"papers": PAPERS},
+    may_import={"papers": PAPERS},
 )
 ATTACK = Kind(
-    room="risk/attacks",
+    room="attacks",
     names=frozenset(one.name for one in OWN_ATTACKS),
     modules=frozenset(type(one).__module__ for one in OWN_ATTACKS),
-    may_name={
-        "report/views.py": "what is read off cells stands in a table of its own",
-        "report/verdict.py": "two sentences are about the result of one attack",
-        "web/pages/result.py": "the page has a card of its own for some results",
-        "web/pages/risk.py": "the page is made of the results of three attacks",
-    },
-    may_import={
-        "risk": "what computes takes the name from the class",
-        "report/attacks.py": "rows in their order are no figure to be rounded",
-        "report/verdict.py": "rows in their order have a sentence of their own",
-        "assessment.py": "Assessment.partial is the result of one attack",
-    },
 )
 READER = Kind(
     room="ontology",
     names=frozenset(OWN_READERS) - frozenset(LISTED),  # a listed ontology may be called as its format
     modules=frozenset(f"anonto.ontology.{where.partition(':')[0]}" for where in OWN_READERS.values()),
     in_sentences=False,
-    may_name={"reproduction/source.py": "a small taxonomy is made there, as if from a file"},
+    may_name={"papers/source.py": "a small taxonomy is made there, as if from a file"},
 )
 KINDS = (METHOD, ATTACK, READER)
 
@@ -101,9 +94,15 @@ KINDS = (METHOD, ATTACK, READER)
 # ------------------------------------------------------------------------------------------------ what is looked for
 
 
+@cache
+def nodes_of(code: ast.AST) -> tuple[ast.AST, ...]:
+    """All nodes of code; kept, because every test looks at them."""
+    return tuple(ast.walk(code))
+
+
 def questions_in(code: ast.AST) -> Iterator[str]:
     """Where code asks what a method is."""
-    for node in ast.walk(code):
+    for node in nodes_of(code):
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args):
             continue
         asked = node.func.id
@@ -112,15 +111,14 @@ def questions_in(code: ast.AST) -> Iterator[str]:
             kinds |= {one.attr for one in ast.walk(node.args[1]) if isinstance(one, ast.Attribute)}
             if kinds & CLASSES:
                 yield f"{asked} in line {node.lineno}"
-        of = ast.unparse(node.args[0])
-        if asked in {"getattr", "hasattr"} and of.rpartition(".")[2] in {"method", "masker"}:
+        if asked in {"getattr", "hasattr"} and ast.unparse(node.args[0]).rpartition(".")[2] in {"method", "masker"}:
             yield f"{asked} in line {node.lineno}"
 
 
 def texts_in(code: ast.AST) -> Iterator[ast.Constant]:
     """The texts of code that are no docstrings."""
-    docstrings = {id(node.value) for node in ast.walk(code) if isinstance(node, ast.Expr)}
-    for node in ast.walk(code):
+    docstrings = {id(node.value) for node in nodes_of(code) if isinstance(node, ast.Expr)}
+    for node in nodes_of(code):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node
 
@@ -139,23 +137,39 @@ def names_in(code: ast.AST, kind: Kind) -> list[str]:
     return [f"{match[1]!r} in line {one.lineno}" for one, match in found if match]
 
 
+def fragments_in(code: ast.AST, kind: Kind) -> Iterator[str]:
+    """Where code looks for a part of a name in a text, or asks how a text begins or ends."""
+    for node in nodes_of(code):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            part: ast.AST = node.left
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOOKS_AT_A_PART:
+            part = ast.Tuple([*node.args])
+        else:
+            continue
+        texts = [one.value for one in ast.walk(part) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if any(len(text) > 3 and text not in OTHER_WORDS and text in name for text in texts for name in kind.names):
+            yield f"{ast.unparse(node)} in line {node.lineno}"
+
+
 def imports_in(code: ast.AST, kind: Kind) -> list[str]:
     """The modules of a kind that code imports."""
-    imported = [node for node in ast.walk(code) if isinstance(node, ast.ImportFrom) and node.module in kind.modules]
+    imported = [node for node in nodes_of(code) if isinstance(node, ast.ImportFrom) and node.module in kind.modules]
     return [f"{node.module} in line {node.lineno}" for node in imported]
 
 
 # ------------------------------------------------------------------------------------------------ where
 
 
+@cache
+def parsed() -> dict[str, ast.AST]:
+    """All modules, by their path."""
+    paths = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+    return {where: ast.parse(path.read_text(encoding="utf-8")) for where, path in paths.items()}
+
+
 def outside(room: str) -> dict[str, ast.AST]:
     """The modules outside a folder, by their path."""
-    paths = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
-    return {
-        where: ast.parse(path.read_text(encoding="utf-8"))
-        for where, path in paths.items()
-        if not where.startswith(f"{room}/")
-    }
+    return {where: code for where, code in parsed().items() if not where.startswith(f"{room}/")}
 
 
 def is_in(where: str, places: Iterable[str]) -> bool:
@@ -189,9 +203,23 @@ def test_a_name_is_found(code: str, kind: Kind) -> None:
     assert len(names_in(ast.parse(code), kind)) == 1
 
 
-def test_what_is_no_name_is_not_found() -> None:
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("'square' if 'swap' not in one['method'] else 'circle'", METHOD),
+        ("method.name.startswith('rank-')", METHOD),
+        ("name.endswith(('x', 'noise'))", METHOD),
+        ("'linkage' in attack", ATTACK),
+    ],
+)
+def test_a_part_of_a_name_is_found(code: str, kind: Kind) -> None:
+    assert len(list(fragments_in(ast.parse(code), kind))) == 1
+
+
+def test_other_words_are_not_found_as_names() -> None:
     assert names_in(ast.parse("'''About group-swap.'''\nx = 'rank-swaps'"), METHOD) == []
     assert names_in(ast.parse("x = 'files in obo'"), READER) == []
+    assert list(fragments_in(ast.parse("'method' in step; 'int' in kind"), METHOD)) == []
     assert parameters_in(ast.parse("{'noise_level': 1}['k']")) == ["'noise_level' in line 1"]
 
 
@@ -201,6 +229,12 @@ def test_nothing_outside_asks_a_method_for_its_type_or_for_a_parameter() -> None
         for where, code in outside(METHOD.room).items()
         if (faults := [*questions_in(code), *([] if is_in(where, METHOD.may_name or ()) else parameters_in(code))])
     }
+    assert found == {}
+
+
+@pytest.mark.parametrize("kind", [METHOD, ATTACK], ids=str)
+def test_nothing_outside_looks_for_a_part_of_a_name(kind: Kind) -> None:
+    found = {where: faults for where, code in outside(kind.room).items() if (faults := [*fragments_in(code, kind)])}
     assert found == {}
 
 

@@ -24,25 +24,30 @@ import pytest
 
 import anonto
 from anonto import stats
+from anonto.attacks.registry import OWN as ATTACKS
 from anonto.cli.main import app, run
-from anonto.methods.registry import METHODS
-from anonto.ontology.matching import RULES
-from anonto.ontology.readers import OWN, reader_of
-from anonto.ontology.spelling import SPELLINGS
-from anonto.plan import PLAN_KEYS, TABLE_KEYS
-from anonto.table.description import (
+from anonto.encoding.description import (
     CONTENTS,
+    KEY_OF,
     KINDS,
     MISSING_POLICIES,
     ROLES,
     UNMATCHED_POLICIES,
     ColumnDescription,
 )
-from anonto.table.notation import DECIMALS
-from anonto.table.writing import ENDINGS
+from anonto.io.notation import DECIMALS
+from anonto.io.writing import ENDINGS
+from anonto.masking.plan import PLAN_KEYS
+from anonto.masking.plan_sections import TABLE_KEYS
+from anonto.methods.registry import METHODS
+from anonto.ontology.matching import RULES
+from anonto.ontology.readers import OWN, reader_of
+from anonto.ontology.spelling import SPELLINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from anonto.attacks.attack import Attack
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
@@ -89,13 +94,32 @@ def name_of(page: Path) -> str:
     return page.relative_to(PROJECT).as_posix()
 
 
+def reference_hook() -> Any:
+    """The hook that writes the tables of the reference when the pages are built."""
+    found = importlib.util.spec_from_file_location("reference_hook", DOCS / "hooks" / "reference.py")
+    assert found is not None
+    assert found.loader is not None
+    hook = importlib.util.module_from_spec(found)
+    found.loader.exec_module(hook)
+    return hook
+
+
+def with_tables(name: str) -> str:
+    """A page of the reference with the tables that are made when it is built."""
+    page = (DOCS / "reference" / name).read_text(encoding="utf-8")
+    built: str = reference_hook().on_page_markdown(page)
+    assert "<!-- table of" not in built
+    return built
+
+
 # ------------------------------------------------------------------------------------------------ completeness
 
 
 @pytest.mark.parametrize("measure", anonto.MEASURES)
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in PAGES_ABOUT_MEASURES)])
 def test_every_measure_is_on_every_page_about_measures(measure: str, page: str) -> None:
-    assert f"`{measure}`" in (PROJECT / page).read_text(encoding="utf-8")
+    text = with_tables("measures.md") if page.startswith("docs/reference") else (PROJECT / page).read_text("utf-8")
+    assert f"`{measure}`" in text
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -104,7 +128,14 @@ def test_every_format_is_in_both_tables_of_formats_with_the_sentence_of_its_read
     assert reader is not None
     assert reader.name == name
     assert f"| `{name}` |" in (PROJECT / "README.md").read_text(encoding="utf-8")
-    assert f"| `{name}` | {reader.sentence} |" in (DOCS / "reference" / "formats.md").read_text(encoding="utf-8")
+    assert f"| `{name}` | {reader.sentence} | {reader.relations} | {reader.ids} |" in with_tables("formats.md")
+    assert reader.relations
+    assert reader.ids
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.name)
+def test_every_attack_is_in_the_table_with_the_words_of_its_class(attack: Attack) -> None:
+    assert f"| `{attack.name}` | {attack.knows} | {attack.does} |" in with_tables("assessment.md")
 
 
 @pytest.mark.parametrize("name", anonto.__all__)
@@ -122,7 +153,7 @@ def test_the_heading_of_read_ontology_has_its_parameters() -> None:
 
 @pytest.mark.parametrize("name", stats.__all__)
 def test_every_statistic_is_in_the_reference(name: str) -> None:
-    page = (DOCS / "reference" / "statistics.md").read_text(encoding="utf-8")
+    page = with_tables("statistics.md")
     assert f"`stats.{name}`" in page
     shown = page.partition("## Centre")[2]
     assert re.search(rf"(- |[\[.] ?|, ){name}\b", shown), "its docstring is not shown"
@@ -130,7 +161,7 @@ def test_every_statistic_is_in_the_reference(name: str) -> None:
 
 def row_of(page: str, first: str) -> str:
     """The row of a table that begins with a word in code."""
-    text = (DOCS / "reference" / page).read_text(encoding="utf-8")
+    text = with_tables(page)
     row = re.search(rf"^\| `{re.escape(first)}` \|.*$", text, re.MULTILINE)
     assert row is not None, f"{page} has no row for {first}"
     return row[0]
@@ -140,7 +171,7 @@ def row_of(page: str, first: str) -> str:
 def test_every_method_is_described_with_all_its_parameters(method: str) -> None:
     page = (DOCS / "reference" / "methods.md").read_text(encoding="utf-8")
     assert f"## {method}\n\n<!-- parameters of {method} -->\n" in page
-    built = methods_hook().on_page_markdown(page)
+    built = with_tables("methods.md")
     described = built.split(f"## {method}\n", 1)[1].split(":::", 1)[0]
     assert [field.name for field in fields(METHODS[method]) if f"| `{field.name}` |" not in described] == []
     assert f"| [`{method}`](#{method}) | {METHODS[method].words.summary} |" in built
@@ -153,19 +184,9 @@ def test_the_readme_says_of_a_method_what_its_class_says(method: str) -> None:
     assert f"| `{method}` | {words.summary} | {words.proves} |" in (PROJECT / "README.md").read_text(encoding="utf-8")
 
 
-def methods_hook() -> Any:
-    """The hook that writes the tables of methods when the pages are built."""
-    found = importlib.util.spec_from_file_location("methods_hook", DOCS / "hooks" / "methods.py")
-    assert found is not None
-    assert found.loader is not None
-    hook = importlib.util.module_from_spec(found)
-    found.loader.exec_module(hook)
-    return hook
-
-
-@pytest.mark.parametrize("key", [field.name for field in fields(ColumnDescription)])
+@pytest.mark.parametrize("key", [field.name for field in ColumnDescription.key_fields()])
 def test_every_key_of_a_column_is_described_with_its_values_and_its_default(key: str) -> None:
-    row = row_of("plan.md", key)
+    row = row_of("plan.md", KEY_OF.get(key, key))
     values, default = row.strip("| ").split(" | ")[1:]
     assert [value for value in VALUES_OF_KEYS.get(key, ()) if f'`"{value}"`' not in values] == []
     assumed = getattr(ColumnDescription(), key)
@@ -200,7 +221,7 @@ def test_every_ending_of_a_table_file_is_in_the_table_of_formats(ending: str) ->
 def test_every_command_is_documented_by_its_own_help(command: str) -> None:
     page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
     assert f"<!-- help of anonto {command} -->" in page
-    assert f"[`anonto {command}`]" in page
+    assert f"[`anonto {command}`]" in with_tables("command-line.md")
 
 
 def test_no_command_is_documented_that_does_not_exist() -> None:
@@ -243,7 +264,7 @@ def test_the_readme_names_the_extra_beside_what_needs_it(words: str, extra: str)
 
 def test_the_page_of_plain_algorithms_names_files_that_exist() -> None:
     page = (DOCS / "explanation" / "plain-algorithms.md").read_text(encoding="utf-8")
-    files = re.findall(r"`((?:methods|risk|tests)/[\w/]+\.py)`", page)
+    files = re.findall(r"`((?:methods|attacks|tests)/[\w/]+\.py)`", page)
     assert [one for one in files if not (PACKAGE / one).is_file() and not (PROJECT / one).is_file()] == []
     assert len(files) > 30
 
@@ -252,6 +273,39 @@ def test_every_plain_algorithm_is_on_its_page() -> None:
     page = (DOCS / "explanation" / "plain-algorithms.md").read_text(encoding="utf-8")
     plain = [one for one in PACKAGE.glob("*/plain/*.py") if one.name != "__init__.py"]
     assert [one.name for one in plain if f"`{one.relative_to(PACKAGE).as_posix()}`" not in page] == []
+
+
+FIELD_TERMS = (
+    "Baseline",
+    "Batch",
+    "Disclosure risk",
+    "Donor",
+    "Equivalence class",
+    "Global recoding",
+    "Information loss",
+    "Likelihood",
+    "Local recoding",
+    "Local suppression",
+    "Masked file",
+    "Microdata",
+    "Naive method",
+    "Quasi-identifier",
+    "Record linkage",
+    "Sampling weight",
+    "Stratum",
+    "Support",
+    "Top-coding",
+    "Transition",
+    "Value space",
+)
+
+
+def test_the_glossary_defines_every_field_term_once_in_alphabetical_order() -> None:
+    page = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^(\S.*)\n:   ", page, re.MULTILINE)
+    assert [one for one in FIELD_TERMS if one not in terms] == []
+    assert len(terms) == len(set(terms))
+    assert terms == sorted(terms, key=str.lower)
 
 
 def test_the_readme_fits_a_short_read() -> None:

@@ -20,9 +20,11 @@ OF_PARTS = {
     "engine/memory/__init__.py",
     "engine/memory/apply.py",
     "engine/memory/count.py",
-    "engine/protocol.py",
-    "engine/room.py",
+    "masking/protocol.py",
+    "engine/refusals.py",
     "masking/__init__.py",
+    "masking/plan_sections.py",
+    "masking/private_record.py",
     "masking/released.py",
 }
 """Files of these rooms that the walk passes without stopping: a new one is drawn, or listed here."""
@@ -67,12 +69,13 @@ def test_the_walk_is_short_and_its_functions_are_called_in_this_order(tmp_path: 
     (tmp_path / "plan.toml").write_text(PLAN, encoding="utf-8")
     arguments = ["mask", str(tmp_path / "table.csv"), "--plan", str(tmp_path / "plan.toml")]
     codes: list[int] = []
+    codes.append(run([*arguments, "--output", str(tmp_path / "first.csv")]))  # modules are not part of the walk
     made = called(lambda: codes.append(run([*arguments, "--output", str(tmp_path / "out.csv")])))
-    assert codes == [0]
+    assert codes == [0, 0]
     assert [one for one in made if one in steps] == steps
     hidden = {
         one.partition(":")[0]
         for one in made
-        if one.startswith(("run.py", "release.py", "masking/", "engine/", "plan.py"))
+        if one.startswith(("engine/run.py", "masking/release.py", "masking/", "engine/", "masking/plan.py"))
     }
     assert hidden - {one.partition(":")[0] for one in steps} <= OF_PARTS

@@ -1,4 +1,4 @@
-"""What all fuzzers share: numbered cases, mutated bytes, the command line run and judged, a process for what may crash.
+"""Shared by all fuzzers: numbered cases, mutated bytes, the command line run and judged, a process for what may crash.
 
 A case is a function of its subject and its number alone, so that one that failed can be run again:
 `ANONTO_FUZZ_CASE=1234 pytest tests/fuzz/test_plans.py`. `ANONTO_FUZZ=31` runs 31 times as many cases as the suite.
@@ -76,7 +76,7 @@ TOKENS = (
     b"../..",
     b"/dev/zero",
 )
-"""What programs stumble over, for `mutated` to put anywhere."""
+"""Bytes that programs stumble over, for `mutated` to put anywhere."""
 
 
 def n_cases(default: int) -> int:
@@ -105,7 +105,7 @@ def mutated(content: bytes, rng: np.random.Generator) -> bytes:
     return content
 
 
-def _stretch(content: bytes, rng: np.random.Generator, longest: int = 64) -> tuple[int, int]:
+def _range(content: bytes, rng: np.random.Generator, longest: int = 64) -> tuple[int, int]:
     start = int(rng.integers(len(content) + 1))
     return start, min(len(content), start + int(rng.integers(1, longest + 1)))
 
@@ -120,22 +120,22 @@ def _flip(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _any_byte(content: bytes, rng: np.random.Generator) -> bytes:
-    start, _ = _stretch(content, rng)
+    start, _ = _range(content, rng)
     return content[:start] + bytes([int(rng.integers(256))]) + content[start + 1 :]
 
 
 def _delete(content: bytes, rng: np.random.Generator) -> bytes:
-    start, end = _stretch(content, rng)
+    start, end = _range(content, rng)
     return content[:start] + content[end:]
 
 
 def _double(content: bytes, rng: np.random.Generator) -> bytes:
-    start, end = _stretch(content, rng)
+    start, end = _range(content, rng)
     return content[:start] + content[start:end] * int(rng.integers(2, 9)) + content[end:]
 
 
 def _splice(content: bytes, rng: np.random.Generator) -> bytes:
-    start, end = _stretch(content, rng)
+    start, end = _range(content, rng)
     place = int(rng.integers(len(content) + 1))
     return content[:place] + content[start:end] + content[place:]
 
@@ -145,7 +145,7 @@ def _cut(content: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _insert(content: bytes, rng: np.random.Generator) -> bytes:
-    start, end = _stretch(content, rng, 8)
+    start, end = _range(content, rng, 8)
     kept = end if rng.integers(2) else start
     return content[:start] + TOKENS[int(rng.integers(len(TOKENS)))] + content[kept:]
 
@@ -190,7 +190,7 @@ def outcome(arguments: list[str], folder: str | os.PathLike[str] | None = None) 
 
 
 def fault_of(seen: Outcome, secrets: Iterable[str] = ()) -> str | None:
-    """What is wrong with the end of a command, or None: it may succeed, or refuse in one sentence with exit code 2."""
+    """The fault in how a command ended, or None: it may succeed, or refuse in one sentence with exit code 2."""
     if seen.code not in {0, 2}:
         return "it did not end" if seen.code is None else f"exit code {seen.code}: {seen.err[-300:]}"
     lines = seen.err.splitlines()
@@ -241,7 +241,7 @@ def all_hold(subject: str, default: int, fault: Callable[[int], str | None]) -> 
 class Apart:
     """Another process that runs commands one after the other and is replaced when one of them ends it.
 
-    A crash is told as the negative number of the signal, a command that takes too long by the code None.
+    A crash is reported as the negative number of the signal, a command that takes too long by the code None.
     """
 
     def __init__(self, seconds: float = 60) -> None:

@@ -1,6 +1,6 @@
 """A command that is killed or stopped at any moment leaves its input alone, and its output whole or not there.
 
-Each case is told by its number alone: which signal, which way of masking, and when. `make kill` runs 1,000 of them,
+Each case follows from its number alone: which signal, which way of masking, and when. `make kill` runs 1,000 of them,
 and `ANONTO_KILLS=1 ANONTO_FIRST_KILL=17` runs number 17 again.
 """
 
@@ -37,13 +37,13 @@ columns = ["code"]
 """
 WAYS = {
     "in memory": ["mask", "table.csv", "--report", "report.html"],
-    "in stretches": ["mask", "visits"],  # a folder of Parquet files is always masked so
+    "in batches": ["mask", "visits"],  # a folder of Parquet files is always masked so
 }
 OPTIONS = ["--plan", "plan.toml", "--output", "out.csv", "--seed", str(1 << 100), "--force"]
 OUTPUTS = ("out.csv", "out.csv.private.json", "report.html")
 NEXT = (
     [*WAYS["in memory"], *OPTIONS],
-    [*WAYS["in stretches"], *OPTIONS],
+    [*WAYS["in batches"], *OPTIONS],
     ["init", "table.csv", "--output", "proposed.toml", "--force"],
 )
 
@@ -62,11 +62,11 @@ class Case:
 
     @property
     def way(self) -> str:
-        return ("in memory", "in stretches", "in stretches")[self.number % 3]
+        return ("in memory", "in batches", "in batches")[self.number % 3]
 
     @property
     def waits_for_work(self) -> bool:
-        """Whether the moment is counted from the first file that is written, which most of a run is before."""
+        """True if the moment is counted from the first file that is written, which most of a run is before."""
         return self.number // 3 % 3 == 1
 
     @property
@@ -139,7 +139,7 @@ def undisturbed(folder: Path, way: str) -> dict[str, bytes]:
 
 def times_of_a_run(folder: Path) -> Times:
     start = time.monotonic()
-    process = started(folder, "in stretches")
+    process = started(folder, "in batches")
     until_written(process, folder)
     work = time.monotonic()
     _, said = process.communicate(timeout=300)

@@ -127,7 +127,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_no_plan_trips_the_program(folder: Path) -> None:
+def test_no_plan_crashes_the_program(folder: Path) -> None:
     methods, words = sorted(STEPS), commands(folder)
 
     def fault(number: int) -> str | None:

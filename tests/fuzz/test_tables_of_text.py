@@ -40,7 +40,7 @@ method = "group-swap"
 columns = ["illness", "age", "sex"]
 k = 2
 """
-COMMANDS = ("init", "mask", "mask", "mask in stretches", "assess", "assess the original", "profile", "profile guessed")
+COMMANDS = ("init", "mask", "mask", "mask in batches", "assess", "assess the original", "profile", "profile guessed")
 
 
 def table_of(rng: np.random.Generator) -> list[list[str]]:
@@ -99,15 +99,15 @@ def fault_of_case(number: int, folder: Path) -> str | None:
     words = {
         "init": ["init", str(table), "-o", str(output)],
         "mask": ["mask", str(table), "--plan", str(kept / "plan.toml"), "-o", str(output)],
-        "mask in stretches": ["mask", str(table), "--plan", str(kept / "plan.toml"), "-o", str(output)],
+        "mask in batches": ["mask", str(table), "--plan", str(kept / "plan.toml"), "-o", str(output)],
         "assess": ["assess", str(other), str(table), "--plan", str(kept / "plan.toml"), "--same-order"],
         "assess the original": ["assess", str(table), str(other), "--plan", str(kept / "plan.toml"), "--same-order"],
         "profile": ["profile", str(table), "--plan", str(kept / "plan.toml")],
         "profile guessed": ["profile", str(table)],
     }[command]
-    in_stretches = command == "mask in stretches"
-    with patch("anonto.run._fits", return_value=False) if in_stretches else nullcontext():
-        seen = outcome([*words, "--memory", "500MB"] if in_stretches else words)
+    in_batches = command == "mask in batches"
+    with patch("anonto.engine.run._fits", return_value=False) if in_batches else nullcontext():
+        seen = outcome([*words, "--memory", "500MB"] if in_batches else words)
     if found := fault_of(seen, [MARK]):
         return f"{command}: {found}"
     if table.read_bytes() != bad or other.read_bytes() != good:

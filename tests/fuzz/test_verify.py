@@ -49,7 +49,7 @@ def word(name: str, value: bytes, rng: np.random.Generator) -> str:
     return os.fsdecode((mutated(content, rng) if rng.integers(2) else content).replace(b"\x00", b""))
 
 
-def test_no_record_and_no_release_trips_verify(folder: Path) -> None:
+def test_no_record_or_release_crashes_verify(folder: Path) -> None:
     plan = f"--plan={folder / 'plan.toml'}"
 
     def fault(number: int) -> str | None:

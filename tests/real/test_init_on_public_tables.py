@@ -1,7 +1,7 @@
-"""What `anonto init` makes of public tables, against the role that each column should have.
+"""The plans of `anonto init` for public tables, against the role that each column should have.
 
 The roles below were written by hand, from what the publishers say of the columns. A column is identifying if its role
-is identifier, weight or quasi-identifier: none of these may leave as it is.
+is identifier, weight or quasi-identifier: none of these may be released unmasked.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.propose import Proposal, propose
+from anonto.profile.propose import Proposal, propose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +160,7 @@ FHIR_EXTENSIONS = {
 
 
 def at(resource: Any, path: tuple[str | int, ...]) -> str | None:
-    """What stands at a place of a FHIR resource."""
+    """The content at a place of a FHIR resource."""
     for part in path:
         try:
             resource = resource[part]
@@ -239,6 +239,29 @@ def test_almost_all_columns_have_the_right_role(proposals: dict[str, Proposal]) 
     n_wrong = sum(map(len, faults.values()))
     n_columns = sum(len(expected.roles) for expected in EXPECTED.values())
     assert 1 - n_wrong / n_columns >= LEAST_SHARE_RIGHT, {name: found for name, found in faults.items() if found}
+
+
+PERSONS = {
+    "meps2005/conditions.csv.gz": ("person", 26_854, {"icd9"}),
+    "omop_synthea27nj/CONDITION_OCCURRENCE.csv.gz": ("person_id", 26, {"condition_concept_id"}),
+    "omop_synthea27nj/PROCEDURE_OCCURRENCE.csv.gz": ("person_id", 28, {"procedure_concept_id"}),
+    "omop_synthea27nj/VISIT_OCCURRENCE.csv.gz": ("person_id", 28, {"visit_concept_id"}),
+    "fhir_synthea10/Condition.ndjson.gz": ("subject.reference", 13, {"code.coding.0.code"}),
+    "fhir_synthea10/Encounter.ndjson.gz": ("subject.reference", 13, {"class.code"}),
+    "uci_diabetes130/diabetic_data.csv.gz": ("patient_nbr", 71_518, {"diag_1", "age"}),
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_persons_with_several_rows_are_noticed_where_there_are_some(name: str, proposals: dict[str, Proposal]) -> None:
+    found = proposals[name].person
+    if name not in PERSONS:
+        assert found is None
+        return
+    column, n_persons, varying = PERSONS[name]
+    assert found is not None
+    assert (found.name, found.n_persons) == (column, n_persons)
+    assert varying <= set(found.varying)
 
 
 # ------------------------------------------------------------------------------------------------ and then masked

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.propose import Proposal, propose
-from anonto.stats.profile import profile
+from anonto.profile.profile import profile
+from anonto.profile.propose import Proposal, propose
 
 ADULT_HIERARCHIES = [
     "workclass",
@@ -45,7 +45,7 @@ def ontology_names(proposal: Proposal) -> dict[str, str]:
     return {name: Path(str(one.ontology)).name for name, one in columns.items() if one.ontology is not None}
 
 
-def test_diagnoses_and_procedures_of_discharges_are_told_apart(nhds: Proposal) -> None:
+def test_diagnoses_and_procedures_of_discharges_are_distinguished(nhds: Proposal) -> None:
     assert ontology_names(nhds) == {
         "principal_dx": "icd9cm_dx_edges.csv",
         "secondary_dx": "icd9cm_dx_edges.csv",
@@ -80,7 +80,8 @@ def test_codes_bands_and_missing_of_the_diabetes_data_are_found(diabetes: Propos
 
 
 @pytest.mark.filterwarnings(
-    "ignore::anonto.errors.UnreviewedColumnsWarning", "ignore::anonto.errors.MostlyUnchangedWarning"
+    "ignore:Nobody has confirmed:anonto.errors.AnontoWarning",
+    "ignore:.*are released unchanged:anonto.errors.AnontoWarning",
 )
 @pytest.mark.parametrize(
     ("fixture", "table"),
@@ -105,9 +106,9 @@ def test_the_proposal_is_accepted_unedited(
 
 
 @pytest.mark.filterwarnings(
-    "ignore::anonto.errors.NothingMaskedWarning",
-    "ignore::anonto.errors.UnreviewedColumnsWarning",
-    "ignore::anonto.errors.MostlyUnchangedWarning",
+    "ignore:The plan has no step:anonto.errors.ReleasedAsIsWarning",
+    "ignore:Nobody has confirmed:anonto.errors.AnontoWarning",
+    "ignore:.*are released unchanged:anonto.errors.AnontoWarning",
 )
 @pytest.mark.parametrize(
     "table",

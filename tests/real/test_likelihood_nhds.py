@@ -13,7 +13,7 @@ import anonto
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anonto.risk.rate import Risk
+    from anonto.attacks.rate import Risk
 
 DIAGNOSES = ["principal_dx", "secondary_dx"]
 pytestmark = pytest.mark.filterwarnings("ignore::anonto.errors.AnontoWarning")

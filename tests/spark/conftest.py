@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _clusters() -> Any:
-    """What the benchmarks start a cluster with."""
+    """The settings that the benchmarks start a cluster with."""
     spec = importlib.util.spec_from_file_location("standalone_cluster", ROOT / "benchmarks" / "cluster.py")
     assert spec is not None
     assert spec.loader is not None

@@ -2,7 +2,7 @@
 
 Parquet files of different writers differ in their bytes, so what is compared is a digest of what every reader gets of
 them: names, types, cells and order of the rows. It is the same for all engines, and stands in `golden_releases.json`.
-Where a release should change, this writes anew what a cluster releases:
+If a release should change, this writes the digests of what a cluster releases again:
 
     python tests/spark/test_every_engine.py
 """

@@ -17,22 +17,19 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.engine.room import Room
 from anonto.engine.spark import storage as spark_files
 from anonto.engine.spark import table as spark_table
 from anonto.engine.spark.storage import Storage, own_prefix, read_parquet
 from anonto.errors import (
+    AnontoWarning,
+    ClusterError,
     ExistingFileError,
-    FittedInBlocksWarning,
-    ForeignFilesError,
+    FileError,
     InternalError,
-    LeftOverWarning,
     MalformedFileError,
-    NoFilesError,
-    OrderNotKeptError,
-    TableChangedError,
     UnwritableFileError,
 )
+from anonto.runtime.memory_limit import MemoryLimit
 
 SEED = 1 << 100
 PLAN = {"steps": [{"method": "random-swap", "columns": ["dx"]}]}
@@ -77,12 +74,12 @@ def test_a_folder_with_files_that_only_spark_reads_is_refused(spark: Any, tmp_pa
     folder = in_files(tmp_path / "in", "a.parquet", "_b.parquet", ".c.parquet")
     assert read_parquet(spark, str(folder)).count() == 300
     odd = in_files(tmp_path / "odd", "a.parquet", "b.parq")
-    with pytest.raises(ForeignFilesError, match="1 file of"):
+    with pytest.raises(FileError, match="Spark would read 1 file of"):
         read_parquet(spark, str(odd))
     parted = tmp_path / "parted"
     parted.mkdir()
     in_files(parted / "dx=1", "a.parquet")
-    with pytest.raises(NoFilesError):
+    with pytest.raises(FileError, match="has no Parquet files"):
         read_parquet(spark, str(parted))
 
 
@@ -98,7 +95,7 @@ def test_rows_stay_in_order_also_where_spark_packs_files_together(
         assert spark.conf.get("spark.sql.files.maxPartitionNum") == "1"
         monkeypatch.setattr(spark_table, "_MOST_PARTITIONS", "spark.anonto.unknown")
         packed = anonto.mask(frame, PLAN, seed=SEED)
-        with pytest.raises(OrderNotKeptError):
+        with pytest.raises(ClusterError, match="their order cannot be kept"):
             packed.save(tmp_path / "other.parquet", keep_order=True)
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionNum")
@@ -121,7 +118,7 @@ def test_a_damaged_file_is_named_and_nothing_is_written(spark: Any, tmp_path: Pa
     with pytest.raises(MalformedFileError, match=r"'b \[2\].parquet'"):
         read_parquet(spark, str(damaged))
     damaged.unlink()
-    with pytest.raises(TableChangedError):
+    with pytest.raises(ClusterError, match="changed between two reads"):
         anonto.mask(frame, PLAN, seed=SEED)
     assert names(tmp_path) == ["visits 1"]
 
@@ -137,7 +134,7 @@ def test_a_replacement_that_fails_half_way_leaves_what_was_there(
     target = tmp_path / "out [1].parquet"
     target.mkdir()
     (target / "part-0.parquet").write_text("old")
-    really, calls = spark_files._renamed, []
+    really, calls = spark_files._try_rename, []
 
     def failing(*given: Any) -> bool:
         calls.append(given)
@@ -147,10 +144,10 @@ def test_a_replacement_that_fails_half_way_leaves_what_was_there(
             return False
         raise fault
 
-    monkeypatch.setattr(spark_files, "_renamed", failing)
+    monkeypatch.setattr(spark_files, "_try_rename", failing)
     with (
         pytest.raises(KeyboardInterrupt if fault else UnwritableFileError),
-        Storage(spark).written_beside(str(target), force=True) as beside,
+        Storage(spark).atomic_write(str(target), force=True) as beside,
     ):
         Path(beside.removeprefix("file:")).mkdir()
     assert names(tmp_path) == ["out [1].parquet"]
@@ -181,9 +178,9 @@ def test_a_table_that_a_killed_process_was_replacing_is_put_back_or_removed(
         (tmp_path / "out.parquet").mkdir()
         (tmp_path / "out.parquet" / "part-0.parquet").write_text("new")
     with (
-        pytest.warns(LeftOverWarning, match="2 working folders"),
+        pytest.warns(AnontoWarning, match="runs that were killed: .*2 working folders"),
         pytest.raises(ExistingFileError),
-        Storage(spark).written_beside(str(tmp_path / "out.parquet"), force=False),
+        Storage(spark).atomic_write(str(tmp_path / "out.parquet"), force=False),
     ):
         raise AssertionError
     assert names(tmp_path) == sorted([f".{own_prefix()}5.old", "out.parquet"]), "what a living process needs stays"
@@ -192,11 +189,11 @@ def test_a_table_that_a_killed_process_was_replacing_is_put_back_or_removed(
 
 KILLED = """
     import os, signal, sys
-    from anonto.engine.spark.source import taken
+    from anonto.engine.spark.numbered_frame import number_rows
     from anonto.engine.spark import storage as spark_files
-    from anonto.engine.spark.session import opened_session
+    from anonto.engine.spark.session import open_session
 
-    folder, really, calls = sys.argv[1], spark_files._renamed, []
+    folder, really, calls = sys.argv[1], spark_files._try_rename, []
 
     def killed_at_the_second(*given):
         calls.append(given)
@@ -204,16 +201,16 @@ KILLED = """
             os.kill(os.getpid(), signal.SIGKILL)
         return really(*given)
 
-    spark_files._renamed = killed_at_the_second
-    with opened_session("local[1]", {"spark.ui.enabled": "false", "spark.sql.codegen.wholeStage": "false"}) as session:
+    spark_files._try_rename = killed_at_the_second
+    with open_session("local[1]", {"spark.ui.enabled": "false", "spark.sql.codegen.wholeStage": "false"}) as session:
         session.sparkContext.setCheckpointDir(folder)
-        source = taken(session.range(100), None)
-        with spark_files.Storage(session).written_beside(f"{folder}/out.parquet", force=True) as beside:
+        source = number_rows(session.range(100), None)
+        with spark_files.Storage(session).atomic_write(f"{folder}/out.parquet", force=True) as beside:
             spark_files.write_parquet(source.table.frame, beside)
 """
 
 
-@pytest.mark.filterwarnings("ignore::anonto.errors.LeftOverWarning")
+@pytest.mark.filterwarnings("ignore:Removed from .* runs that were killed:anonto.errors.AnontoWarning")
 def test_a_killed_driver_loses_nothing_and_the_next_run_starts_clean(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,7 +254,9 @@ def test_a_table_written_down_is_removed_when_it_cannot_be_used(
 def test_blocks_are_those_of_one_machine_with_the_same_memory(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Room, "of_step", property(lambda room: 500_000 if room.memory == 600_000_000 else 1 << 30))
+    monkeypatch.setattr(
+        MemoryLimit, "for_step", property(lambda limit: 500_000 if limit.memory == 600_000_000 else 1 << 30)
+    )
     rng = np.random.default_rng(5)
     given = pl.DataFrame({"age": rng.integers(0, 90, 4_000), "pain": rng.integers(0, 5, 4_000), "row": range(4_000)})
     (tmp_path / "in").mkdir()
@@ -266,13 +265,13 @@ def test_blocks_are_those_of_one_machine_with_the_same_memory(
         "columns": {"age": {"kind": "numeric"}, "pain": {"kind": "numeric"}},
         "steps": [{"method": "microaggregate", "columns": ["age", "pain"], "k": 3}],
     }
-    with pytest.warns(FittedInBlocksWarning):
+    with pytest.warns(AnontoWarning, match="was fitted in"):
         here = anonto.mask_file(tmp_path / "in", plan, tmp_path / "here.parquet", seed=SEED, memory="600MB").evidence
     frame = spark.read.parquet(str(tmp_path / "in"))
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         there = anonto.mask(frame, plan, seed=SEED, memory="600MB")
-    assert any(isinstance(one.message, FittedInBlocksWarning) for one in told)
+    assert any("was fitted in" in str(one.message) for one in told)
     assert there.evidence["steps"][0]["blocks"] > 1
     assert there.evidence["steps"][0]["block_rows"] == here["steps"][0]["block_rows"]
     there.save(tmp_path / "there.parquet")

@@ -17,8 +17,8 @@ import anonto
 from anonto.cli.main import run
 from anonto.engine.spark import session as engine
 from anonto.engine.spark import storage as spark_files
-from anonto.engine.spark.storage import Read, place_here, place_of, what_is_read
-from anonto.errors import AmongInputsError, SameFileError, UnwritableFileError
+from anonto.engine.spark.storage import Inputs, find_inputs, place_here, place_of
+from anonto.errors import FileError, UnwritableFileError
 
 SEED = 1 << 100
 PLAN = {"steps": [{"method": "random-swap", "columns": ["dx"]}]}
@@ -61,7 +61,7 @@ def test_other_stores_are_other_places(one: str, other: str) -> None:
 
 
 def test_outputs_are_apart_from_inputs_on_any_store(tmp_path: Path) -> None:
-    read = Read(
+    read = Inputs(
         (place_of("hdfs://n/t/in/x=1/p.parquet"), place_of("hdfs://n/u/one.parquet")), (place_of("hdfs://n/t/in"),)
     )
 
@@ -69,17 +69,17 @@ def test_outputs_are_apart_from_inputs_on_any_store(tmp_path: Path) -> None:
         read.require_apart((uri, place_of(uri)), [])
 
     for uri in ("hdfs://n:8020/t/in", "hdfs://n/t", "hdfs://n/u/one.parquet", "hdfs://n/u", "hdfs://n/t/in/x=1"):
-        with pytest.raises(SameFileError, match=uri):
+        with pytest.raises(FileError, match=f"{uri}.*is also an input"):
             require(uri)
-    with pytest.raises(AmongInputsError, match="hdfs://n/t/in/out"):
+    with pytest.raises(FileError, match=r"hdfs://n/t/in/out.*would be read as part of the input"):
         require("hdfs://n/t/in/out.parquet")
     for uri in ("hdfs://n/t/in.parquet", "hdfs://n/u/out.parquet", "hdfs://m/t/in", "/t/in"):
         require(uri)
     out = (str(tmp_path / "o.parquet"), place_here(tmp_path / "o.parquet"))
     for beside in (["a", "a"], ["o.parquet"], ["o.parquet/a"], ["onto.csv"]):
-        with pytest.raises(SameFileError):
+        with pytest.raises(FileError, match="is also an input or another output"):
             read.require_apart(out, [tmp_path / one for one in beside], [tmp_path / "onto.csv"])
-    with pytest.raises(SameFileError):
+    with pytest.raises(FileError, match="is also an input or another output"):
         read.require_apart(out, [], [tmp_path / "o.parquet" / "onto.csv"])
     read.require_apart(out, [tmp_path / "a", tmp_path / "b"], [tmp_path / "onto.csv"])
 
@@ -87,18 +87,18 @@ def test_outputs_are_apart_from_inputs_on_any_store(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ on a cluster
 
 
-def test_what_is_read_is_told_by_files_and_by_folders(spark: Any, tmp_path: Path) -> None:
+def test_inputs_are_named_by_file_and_by_folder(spark: Any, tmp_path: Path) -> None:
     folder, single = in_folder(tmp_path / "in é 20%"), in_folder(tmp_path / "o") / "0.parquet"
     files = tuple(place_here(folder / f"{number}.parquet") for number in range(2))
     frame = spark.read.parquet(str(folder))
-    assert what_is_read(frame) == Read(files, (place_here(folder),))
-    assert what_is_read(spark.read.parquet(str(single))) == Read((place_here(single),), ())
+    assert find_inputs(frame) == Inputs(files, (place_here(folder),))
+    assert find_inputs(spark.read.parquet(str(single))) == Inputs((place_here(single),), ())
     both = frame.union(spark.read.parquet(f"file://{single}")).orderBy("row")
-    assert what_is_read(both) == Read(tuple(sorted([*files, place_here(single)])), (place_here(folder),))
-    assert what_is_read(spark.range(3)) == Read()
+    assert find_inputs(both) == Inputs(tuple(sorted([*files, place_here(single)])), (place_here(folder),))
+    assert find_inputs(spark.range(3)) == Inputs()
     cached = frame.cache()
     try:
-        assert what_is_read(cached).folders == (place_here(folder),)
+        assert find_inputs(cached).folders == (place_here(folder),)
     finally:
         cached.unpersist()
 
@@ -114,20 +114,20 @@ def test_a_table_is_not_replaced_by_its_release(
     release = anonto.mask(spark.read.parquet(str(folder)), PLAN, seed=SEED, row_id=row_id)
     before = contents(tmp_path)
     for spelt in (f"{folder}", f"file://{folder}", f"file:{folder}/", f"{folder}/../in.parquet", folder / "0.parquet"):
-        with pytest.raises(SameFileError):
+        with pytest.raises(FileError, match="is also an input or another output"):
             release.save(spelt, private=False)
-    with pytest.raises(SameFileError):
+    with pytest.raises(FileError, match="is also an input or another output"):
         release.save(tmp_path / "link.parquet", private=False)
-    with pytest.raises(SameFileError):
+    with pytest.raises(FileError, match="is also an input or another output"):
         release.save(tmp_path / "all.parquet", private=False)
-    with pytest.raises(AmongInputsError):
+    with pytest.raises(FileError, match="would be read as part of the input"):
         release.save(f"file://{folder}/out.parquet", private=False)
     for given in ({"private": folder / "0.parquet"}, {"report": folder / "1.parquet"}, {"report": folder}):
-        with pytest.raises(SameFileError):
+        with pytest.raises(FileError, match="is also an input or another output"):
             release.save(tmp_path / "out.parquet", **given)
-    with pytest.raises(SameFileError):
+    with pytest.raises(FileError, match="is also an input or another output"):
         release.save_private(folder / "0.parquet")
-    with pytest.raises(SameFileError):
+    with pytest.raises(FileError, match="is also an input or another output"):
         release.save_report(tmp_path / "link.parquet" / "0.parquet")
     assert contents(tmp_path) == before
 
@@ -153,9 +153,9 @@ def test_outputs_of_a_cluster_never_share_a_name(spark: Any, tmp_path: Path) -> 
         {"private": False, "report": ontology},
         {"private": False, "report": out / "report.html"},
     ):
-        with pytest.raises(SameFileError):
+        with pytest.raises(FileError, match="is also an input or another output"):
             release.save(out, **given)
-    with pytest.raises(SameFileError):
+    with pytest.raises(FileError, match="is also an input or another output"):
         release.save_private(ontology)
     assert contents(tmp_path) == before
 
@@ -170,7 +170,7 @@ def test_a_table_is_never_in_place_without_its_record(
     if is_there:
         anonto.mask(frame, PLAN, seed=SEED - 1).save(out, report=tmp_path / "out" / "o.html")
     release, before = anonto.mask(frame, PLAN, seed=SEED), contents(tmp_path)
-    moved, renamed = Path.replace, spark_files._renamed
+    moved, renamed = Path.replace, spark_files._try_rename
 
     def failing_here(self: Path, target: Path) -> Path:
         if target.name == {"record": "o.parquet.private.json", "report": "o.html"}[fault] and self.suffix:
@@ -190,7 +190,7 @@ def test_a_table_is_never_in_place_without_its_record(
     if fault in {"record", "report"}:
         monkeypatch.setattr(Path, "replace", failing_here)
     else:
-        monkeypatch.setattr(spark_files, "_renamed", failing_there)
+        monkeypatch.setattr(spark_files, "_try_rename", failing_there)
     with pytest.raises(KeyboardInterrupt if fault == "interrupted" else UnwritableFileError):
         release.save(out, report=tmp_path / "out" / "o.html")
     monkeypatch.undo()
@@ -202,10 +202,10 @@ def test_a_table_is_never_in_place_without_its_record(
     assert json.loads(Path(f"{out}.private.json").read_text())["seed"] == str(SEED)
 
 
-def test_the_command_does_not_replace_the_table_that_it_masks(
+def test_the_command_does_not_overwrite_its_input(
     spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "opened_session", lambda _: nullcontext(spark))
+    monkeypatch.setattr(engine, "open_session", lambda _: nullcontext(spark))
     folder = in_folder(tmp_path / "in.parquet")
     (tmp_path / "p.toml").write_text('[[steps]]\nmethod = "random-swap"\ncolumns = ["dx"]\n')
     before = contents(tmp_path)

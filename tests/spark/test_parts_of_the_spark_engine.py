@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from py4j.protocol import Py4JError
 
 import anonto
-from anonto.engine.spark import source as spark_source
+from anonto.engine.spark import numbered_frame
 from anonto.engine.spark.cells import PlacingTask, whole_cells
 from anonto.engine.spark.count import follow_each_other
 from anonto.engine.spark.session import jobs
 from anonto.engine.spark.storage import own_prefix
-from anonto.engine.spark.table import brought_here, by_name
-from anonto.errors import ClusterJobError, MalformedFileError, OnlyForClustersError, TableChangedError
+from anonto.engine.spark.table import by_name, collect_rows
+from anonto.errors import ClusterError, MalformedFileError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,12 +83,12 @@ def test_rows_are_cut_between_cells_and_none_is_lost(
 def test_a_row_without_what_it_becomes_is_refused(to: list[int], kind: list[int]) -> None:
     rows = {"to": pa.array(to, pa.int64()), "kind": pa.array(kind, pa.int32()), "cells0": pa.array(["x"] * len(to))}
     rows["c0"] = pa.array([0] * len(to), pa.int32())
-    with pytest.raises(TableChangedError):
+    with pytest.raises(ClusterError, match="changed between two reads"):
         list(PlacingTask(((),), ("a",))(pa.table(rows).to_batches()))
 
 
 class OfSparkError(Exception):
-    """What PySpark raises, with a text of its own."""
+    """An exception of PySpark, with a text of its own."""
 
     __module__ = "pyspark.errors.exceptions.captured"
 
@@ -106,11 +106,15 @@ class OfSparkError(Exception):
             MalformedFileError,
             "'part 2.parquet' is not a valid Parquet file",
         ),
-        ("ParquetDecodingException: J45", ClusterJobError, "a file of the table cannot be decoded"),
-        ("[FAILED_READ_FILE.FILE_NOT_EXIST] reading file file:/a/b.parquet.", TableChangedError, "changed"),
+        ("ParquetDecodingException: J45", ClusterError, "Spark gave up the job .a file of the table cannot be decoded"),
+        (
+            "[FAILED_READ_FILE.FILE_NOT_EXIST] reading file file:/a/b.parquet.",
+            ClusterError,
+            "changed between two reads",
+        ),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told_by_its_name_alone(said: str, kind: type[Exception], words: str) -> None:
+def test_an_unreadable_file_is_reported_by_name_only(said: str, kind: type[Exception], words: str) -> None:
     nothing: Callable[..., None] = lambda *_, **__: None  # noqa: E731
     context = SimpleNamespace(setJobGroup=nothing, cancelJobGroup=nothing, setLocalProperty=nothing)
     session: Any = SimpleNamespace(sparkContext=context)
@@ -125,25 +129,25 @@ def test_what_was_written_down_is_removed_also_when_its_session_has_ended(tmp_pa
     own, inside = tmp_path / f"{own_prefix()}1.parquet", tmp_path / f"{own_prefix()}2" / "table.parquet"
     for folder in (kept, own, inside):
         folder.mkdir(parents=True)
-        spark_source.forget(ended, f"file:{folder}")
+        numbered_frame.remove_scratch(ended, f"file:{folder}")
     assert [one.name for one in tmp_path.iterdir()] == ["mine.parquet"]
 
 
-def test_the_memory_of_a_driver_is_no_argument_for_other_tables() -> None:
+def test_driver_memory_is_refused_for_other_tables() -> None:
     plan = {"steps": [{"method": "random-swap", "columns": ["a"]}]}
-    with pytest.raises(OnlyForClustersError, match="memory is for tables on a Spark cluster alone"):
+    with pytest.raises(ClusterError, match="memory is for tables on a Spark cluster only"):
         anonto.mask(pl.DataFrame({"a": [1, 2]}), plan, memory="2GB")
 
 
 def test_all_rows_are_brought_here_by_old_and_new_versions_of_spark(spark: Any) -> None:
     frame = spark.range(25_000).selectExpr("id", "cast(id as string) as text")
-    assert [row["id"] for row in brought_here(frame)] == list(range(25_000))
+    assert [row["id"] for row in collect_rows(frame)] == list(range(25_000))
     older = SimpleNamespace(_collect_as_arrow=frame._collect_as_arrow)
-    assert brought_here(older) == brought_here(frame)
-    assert brought_here(frame.where("id < 0")) == []
+    assert collect_rows(older) == collect_rows(frame)
+    assert collect_rows(frame.where("id < 0")) == []
 
 
-def test_a_stop_is_one_also_where_the_job_that_it_ended_is_told_of(spark: Any) -> None:
+def test_an_interrupt_is_reported_as_such_even_if_spark_reports_an_aborted_job(spark: Any) -> None:
     def stopped() -> None:
         try:
             raise KeyboardInterrupt
@@ -152,5 +156,5 @@ def test_a_stop_is_one_also_where_the_job_that_it_ended_is_told_of(spark: Any) -
 
     with pytest.raises(KeyboardInterrupt), jobs(spark, "Waiting"):
         stopped()
-    with pytest.raises(ClusterJobError), jobs(spark, "Waiting"):
+    with pytest.raises(ClusterError, match="or the packages anonto and pyarrow"), jobs(spark, "Waiting"):
         raise Py4JError("the job was cancelled")

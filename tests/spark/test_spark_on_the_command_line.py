@@ -107,7 +107,7 @@ def test_profile_and_assess_read_the_folder_that_was_written(cluster: Any, here:
     assert {one["attack"] for one in assessment["risk"]} >= {"distance-linkage", "uniqueness"}
 
 
-def test_a_master_that_does_not_answer_is_told_in_one_sentence(
+def test_a_master_that_does_not_answer_is_reported_in_one_sentence(
     here: Path, java: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     del java
@@ -123,9 +123,9 @@ def test_a_master_that_does_not_answer_is_told_in_one_sentence(
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (["--memory", "2MB"], "'2MB' is no limit to memory"),
-        (["--output", "out.csv"], "'out.csv' is none by its ending"),
-        (["--output", "hdfs://far/out.parquet"], "no folder of this machine"),
+        (["--memory", "2MB"], "memory must be a size of at least 500 MB, such as 500MB or 2GB; got '2MB'"),
+        (["--output", "out.csv"], "'out.csv' does not end in .parquet"),
+        (["--output", "hdfs://far/out.parquet"], "not a folder of this machine"),
     ],
 )
 def test_what_a_cluster_cannot_do_is_refused_before_it_is_asked(

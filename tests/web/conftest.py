@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
-    from anonto.web.house import House
+    from anonto.web.app import WebApp
     from anonto.web.session import Session
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
@@ -131,7 +131,7 @@ class Visitor:
         self.page.get_by_label(label).set_input_files(file)
 
     def see(self, words: str) -> None:
-        self.page.get_by_text(words).first.wait_for(timeout=WAIT)
+        self.page.get_by_text(words).locator("visible=true").first.wait_for(timeout=WAIT)
 
     def go(self, name: str) -> None:
         self.page.get_by_role("navigation", name="Steps").get_by_role("link", name=name).click()
@@ -143,7 +143,12 @@ class Visitor:
     def run(self) -> None:
         self.go("Run")
         self.press("Start")
-        self.page.get_by_role("heading", name="Result", exact=True).wait_for(timeout=WAIT)
+        result = self.page.get_by_role("heading", name="Result", exact=True)
+        ended = self.page.get_by_role("link", name="See the result")  # shown by a page that was loaded after the run
+        result.or_(ended).first.wait_for(timeout=WAIT)
+        if ended.is_visible():
+            ended.click()
+        result.wait_for(timeout=WAIT)
 
     def download(self, name: str, *, exact: bool = False) -> Path:
         with self.page.expect_download() as started:
@@ -209,13 +214,14 @@ def watch(page: Any, visitor: Visitor) -> None:
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> type[SlowWorker]:
     """Stand-ins for all worker processes."""
-    from anonto.web import house, jobs, session
+    from anonto.web import app as app_module
+    from anonto.web import jobs, session
 
     class Made(SlowWorker):
         made: list[SlowWorker] = []  # noqa: RUF012 - one list for each test
         answers: Answers = {}  # noqa: RUF012
 
-    for module in (house, jobs, session):
+    for module in (app_module, jobs, session):
         monkeypatch.setattr(module, "Worker", Made)
     return Made
 
@@ -223,12 +229,12 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> type[SlowWorker]:
 @pytest.fixture
 def session(tmp_path: Path, workers: type[SlowWorker]) -> Session:
     """A session with a table and a plan."""
-    from anonto.web.folders import Records
+    from anonto.web.folders import SessionStore
     from anonto.web.session import Session
 
     del workers
     (tmp_path / "table.csv").write_text("age\n1\n", encoding="utf-8")
-    made = Session("key", tmp_path / "session", Records(tmp_path / "state"))
+    made = Session("key", tmp_path / "session", SessionStore(tmp_path / "state"))
     path = str(tmp_path / "table.csv")
     made.draft["table"] = {"source": "folder", "name": "x.csv", "path": path, "sha256": "x", "n_records": 9}
     made.draft["plan"] = copy.deepcopy(PLAN)
@@ -236,9 +242,9 @@ def session(tmp_path: Path, workers: type[SlowWorker]) -> Session:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    from anonto.web.folders import Records
-    from anonto.web.house import House
+def app(tmp_path: Path) -> WebApp:
+    from anonto.web.app import WebApp
+    from anonto.web.folders import SessionStore
     from anonto.web.session import Sessions
 
-    return House(Sessions(tmp_path / "sessions", Records(tmp_path / "state")), None, 10**9, demo=False)
+    return WebApp(Sessions(tmp_path / "sessions", SessionStore(tmp_path / "state")), None, 10**9, demo=False)

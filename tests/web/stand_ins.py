@@ -53,13 +53,13 @@ def in_time(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def soon() -> None:
-    """Let what can go on go on."""
+    """Give other tasks a turn."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 def change(session: Session, k: int = 7) -> None:
-    with session.changing("k") as draft:
+    with session.change("k") as draft:
         draft["plan"]["steps"][0]["k"] = k
 
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from anonto.errors import StoppedWorkError
-from anonto.web.folders import Records
+from anonto.web.app import WebApp
+from anonto.web.folders import SessionStore
 from anonto.web.guard import Guard
-from anonto.web.house import House
 from anonto.web.processes import Worker
 from anonto.web.session import Session, Sessions
 from anonto.web.tasks import TASKS
@@ -107,7 +107,7 @@ def test_a_worker_that_is_stopped_while_it_starts_does_nothing() -> None:
         assert worker.pid is None
         assert "methods" in await worker.call("methods", {})
         worker.stop()
-        await worker.ended()
+        await worker.wait_until_ended()
 
     asyncio.run(work())
 
@@ -129,7 +129,7 @@ def test_no_process_outlives_the_loop_that_began_it(stops: bool) -> None:
         os.kill(pid, 0)
 
 
-def test_those_who_wait_are_told_when_a_process_dies_though_another_has_begun() -> None:
+def test_waiters_are_notified_when_a_process_dies_even_if_another_has_started() -> None:
     async def work() -> None:
         worker = Worker()
         await worker.warm_up()
@@ -143,12 +143,12 @@ def test_those_who_wait_are_told_when_a_process_dies_though_another_has_begun() 
         assert "methods" in await worker.call("methods", {})
         assert worker.pid != first
         worker.stop()
-        await worker.ended()
+        await worker.wait_until_ended()
 
     asyncio.run(work())
 
 
-def test_an_answer_that_cannot_be_read_ends_the_process_and_not_the_patience() -> None:
+def test_an_unreadable_answer_ends_the_process_without_a_hang() -> None:
     async def work() -> None:
         worker = Worker()
 
@@ -159,7 +159,7 @@ def test_an_answer_that_cannot_be_read_ends_the_process_and_not_the_patience() -
         with pytest.raises((StoppedWorkError, ValueError)):
             await asyncio.wait_for(asking, 60)
         worker.stop()
-        await worker.ended()
+        await worker.wait_until_ended()
 
     asyncio.run(work())
 
@@ -207,10 +207,10 @@ def test_an_ontology_that_a_link_leads_to_from_outside_is_not_opened(tmp_path: P
 
     def proposed(root: Path) -> Any:
         async def work() -> Any:
-            records = Records(tmp_path / "records")
+            records = SessionStore(tmp_path / "records")
             session = Session(f"key of {root.name}", tmp_path / f"session of {root.name}", records)
-            house = House(Sessions(tmp_path / "sessions", records), root, 1, demo=False)
-            await house.open_picked(session, (inside / "table.csv").relative_to(root).as_posix())
+            app = WebApp(Sessions(tmp_path / "sessions", records), root, 1, demo=False)
+            await app.open_picked(session, (inside / "table.csv").relative_to(root).as_posix())
             session.close()
             return session.plan["columns"]["code"].get("ontology")
 

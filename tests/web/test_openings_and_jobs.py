@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from anonto.errors import SessionChangedError, VanishedOntologyError, VanishedTableError, WorkRefusedError
+from anonto.errors import FileError, InputError, SessionChangedError
 from anonto.web.charts import risk_utility
-from anonto.web.folders import Records
+from anonto.web.folders import SessionStore
 from anonto.web.pages.risk_map import points_of
 from anonto.web.session import Session
 from web.stand_ins import PLAN, Answers, asked_of, change, finish, in_time, soon
@@ -17,7 +17,7 @@ from web.stand_ins import PLAN, Answers, asked_of, change, finish, in_time, soon
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anonto.web.house import House
+    from anonto.web.app import WebApp
     from web.stand_ins import SlowWorker
 
 
@@ -33,15 +33,15 @@ def opening_answers(sha256: str = "y") -> Answers:
 
 
 def test_an_ontology_brought_while_a_table_is_opened_is_kept(
-    session: Session, house: House, workers: type[SlowWorker], tmp_path: Path
+    session: Session, app: WebApp, workers: type[SlowWorker], tmp_path: Path
 ) -> None:
     workers.answers.update(opening_answers())
     (tmp_path / "o.csv").write_text("id,parent,label\n", encoding="utf-8")
 
     async def work() -> None:
-        opening = asyncio.create_task(house.open_demo(session))
+        opening = asyncio.create_task(app.open_demo(session))
         await soon()
-        with session.changing("ontology") as draft:
+        with session.change("ontology") as draft:
             draft["ontologies"] = {str(tmp_path / "o.csv"): "o.csv", "/nowhere/gone.csv": "gone.csv"}
         finish(session.desk)
         await opening
@@ -53,12 +53,12 @@ def test_an_ontology_brought_while_a_table_is_opened_is_kept(
 
 
 def test_the_demo_is_opened_once_by_two_pages_and_not_at_all_when_everything_is_forgotten(
-    session: Session, house: House, workers: type[SlowWorker]
+    session: Session, app: WebApp, workers: type[SlowWorker]
 ) -> None:
     workers.answers.update(opening_answers())
 
     async def work() -> None:
-        pages = [asyncio.create_task(house.open_demo(session)) for _ in range(2)]
+        pages = [asyncio.create_task(app.open_demo(session)) for _ in range(2)]
         await soon()
         finish(session.desk)
         await asyncio.gather(*pages)
@@ -66,7 +66,7 @@ def test_the_demo_is_opened_once_by_two_pages_and_not_at_all_when_everything_is_
         assert [one["what"] for one in session.history] == ["Open discharges.csv"]
         session.undo()
         session.desk = workers()  # type: ignore[assignment]
-        late = asyncio.create_task(house.open_demo(session))
+        late = asyncio.create_task(app.open_demo(session))
         await soon()
         before: Any = session.desk
         session.forget()
@@ -87,52 +87,52 @@ def dropped(session: Session, content: bytes) -> str:
 
 
 def test_a_file_dropped_again_after_a_restart_lies_where_every_plan_looks_for_it(
-    tmp_path: Path, house: House, workers: type[SlowWorker]
+    tmp_path: Path, app: WebApp, workers: type[SlowWorker]
 ) -> None:
     workers.answers.update(opening_answers())
     workers.answers["card"] = {"concepts": 3}
-    records = Records(tmp_path / "state")
+    records = SessionStore(tmp_path / "state")
 
     async def use(session: Session) -> str:
         finish(session.desk)
-        await house.open_upload(session, dropped(session, b"sex\nf\n"), "people.csv")
-        path, _ = await house.read_dropped_ontology(session, dropped(session, b"id,parent,label\n"), "own.csv")
+        await app.open_upload(session, dropped(session, b"sex\nf\n"), "people.csv")
+        path, _ = await app.read_dropped_ontology(session, dropped(session, b"id,parent,label\n"), "own.csv")
         return session.reference(path)
 
     async def work() -> None:
         first = Session("key", tmp_path / "first", records)
         own = await use(first)
-        with first.changing("ontology") as draft:
+        with first.change("ontology") as draft:
             draft["ontologies"][own] = "own.csv"
             draft["plan"]["columns"]["sex"] = {"kind": "nominal", "role": "quasi-identifier", "ontology": own}
         again = Session("key", tmp_path / "second", records)
         finish(again.desk)
-        with pytest.raises(VanishedTableError):
-            await house.ready(again)
-        await house.open_upload(again, dropped(again, b"sex\nf\n"), "people.csv")
-        await house.ready(again)
-        with pytest.raises(VanishedOntologyError, match=r"own\.csv"):
-            await house.ready(again, with_ontologies=True)
+        with pytest.raises(FileError, match="does not keep a copy of"):
+            await app.ready(again)
+        await app.open_upload(again, dropped(again, b"sex\nf\n"), "people.csv")
+        await app.ready(again)
+        with pytest.raises(FileError, match=r"does not keep a copy of .*own\.csv"):
+            await app.ready(again, with_ontologies=True)
         assert await use(again) == own
-        await house.ready(again, with_ontologies=True)
+        await app.ready(again, with_ontologies=True)
         assert again.undo() == "ontology"  # the table of an earlier draft is here too
-        await house.ready(again)
+        await app.ready(again)
         assert len(list((again.folder / "uploads").iterdir())) == 2
 
     in_time(work())
 
 
-@pytest.mark.parametrize("error", [WorkRefusedError("no"), ValueError("ours")])
+@pytest.mark.parametrize("error", [InputError("no"), ValueError("ours")])
 @pytest.mark.parametrize("task", ["open", "propose", "card"])
 def test_a_dropped_file_that_is_not_taken_is_wiped_for_whatever_reason(
-    session: Session, house: House, workers: type[SlowWorker], error: Exception, task: str
+    session: Session, app: WebApp, workers: type[SlowWorker], error: Exception, task: str
 ) -> None:
     workers.answers.update({**opening_answers(), task: error})
 
     async def work() -> None:
         finish(session.desk)
         stored = dropped(session, b"x")
-        taking = house.read_dropped_ontology if task == "card" else house.open_upload
+        taking = app.read_dropped_ontology if task == "card" else app.open_upload
         with pytest.raises(type(error)):
             await taking(session, stored, "x.csv")
         assert list((session.folder / "uploads").iterdir()) == []
@@ -148,24 +148,24 @@ def running(session: Session) -> Any:
     return session.job
 
 
-def test_a_run_of_a_draft_that_the_user_has_not_seen_is_refused(session: Session, house: House) -> None:
+def test_a_run_of_a_draft_that_the_user_has_not_seen_is_refused(session: Session, app: WebApp) -> None:
     async def work() -> None:
         seen = session.version
         change(session)
         with pytest.raises(SessionChangedError):
-            await house.start(session, "run", {"masking": 1.0}, version=seen)
+            await app.start(session, "run", {"masking": 1.0}, version=seen)
         assert session.job is None
 
     in_time(work())
 
 
-def test_of_two_runs_started_at_once_one_is_stopped_and_each_has_its_folder(
-    session: Session, house: House, workers: type[SlowWorker]
+def test_when_two_runs_start_at_once_one_is_stopped_and_each_has_its_folder(
+    session: Session, app: WebApp, workers: type[SlowWorker]
 ) -> None:
     workers.answers["run"] = {"worst": None, "utility": 1.0}
 
     async def work() -> None:
-        starts = [house.start(session, "run", {"masking": 1.0}, version=session.version) for _ in range(2)]
+        starts = [app.start(session, "run", {"masking": 1.0}, version=session.version) for _ in range(2)]
         await asyncio.gather(*starts)
         await soon()
         asked = [one for worker in workers.made for task, one in worker.asked if task == "run"]
@@ -179,11 +179,11 @@ def test_of_two_runs_started_at_once_one_is_stopped_and_each_has_its_folder(
     in_time(work())
 
 
-def test_a_stopped_sweep_leaves_no_plan_behind(session: Session, house: House, workers: type[SlowWorker]) -> None:
+def test_a_stopped_sweep_leaves_no_plan_behind(session: Session, app: WebApp, workers: type[SlowWorker]) -> None:
     workers.answers["sweep"] = {"points": [{"plan": PLAN, "worst": None, "utility": 1.0, "losses": {}}], "sample": 9}
 
     async def work() -> None:
-        await house.start(session, "sweep", {"trying": 1.0}, version=session.version, grid=[])
+        await app.start(session, "sweep", {"trying": 1.0}, version=session.version, asked={"grid": []})
         await soon()
         job = running(session)
         finish(job.worker)
@@ -196,13 +196,13 @@ def test_a_stopped_sweep_leaves_no_plan_behind(session: Session, house: House, w
 
 
 def test_a_sweep_says_on_how_many_records_it_tried_and_what_it_skipped(
-    session: Session, house: House, workers: type[SlowWorker]
+    session: Session, app: WebApp, workers: type[SlowWorker]
 ) -> None:
     point = {"plan": PLAN, "worst": {"rate": 0.5}, "utility": 0.9, "losses": {}}
     workers.answers["sweep"] = {"points": [point], "sample": 5, "skipped": ["k = 99: too large."]}
 
     async def work() -> None:
-        await house.start(session, "sweep", {"trying": 1.0}, version=session.version, grid=[])
+        await app.start(session, "sweep", {"trying": 1.0}, version=session.version, asked={"grid": []})
         finish(running(session).worker)
         await soon()
         assert running(session).skipped == ["k = 99: too large."]

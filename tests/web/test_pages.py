@@ -25,7 +25,7 @@ PLACES = ["/", "/columns", "/column?number=1", "/risk", "/method", "/run", "/res
 WORDS_OF_PLACES = {
     "/": "The first 8 records",
     "/columns": "Look closer",
-    "/column?number=1": "What did not match",
+    "/column?number=1": "Unmatched values",
     "/risk": "Column by column",
     "/method": "would be recognised",
     "/run": "What will be done",
@@ -65,9 +65,9 @@ def with_ontology(steward: Visitor) -> None:
     page = steward.page
     page.get_by_label("Ontology of diagnosis", exact=True).wait_for()
     if not page.get_by_label("Ontology of diagnosis", exact=True).input_value():
-        page.get_by_label("Or one of the folder").select_option("diagnosis_codes.csv")
+        page.get_by_label("Or choose from the folder").select_option("diagnosis_codes.csv")
         steward.press("Use this ontology")
-        steward.see("Any column can have it now")
+        steward.see("It can now be chosen for any column")
         options = page.get_by_label("Ontology of diagnosis", exact=True)
         options.locator("option", has_text="diagnosis_codes.csv").wait_for(state="attached")
         options.select_option(label="diagnosis_codes.csv")
@@ -91,7 +91,7 @@ def test_the_first_page_is_there_in_under_three_seconds(served: Served, visit: V
         ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8, "picture.csv"),
         ("ragged.csv", b"a,b\n1,2\n3,4,5\n6\n", "ragged.csv"),
         ("broken.parquet", b"PAR1 and then nothing of the kind", "broken.parquet"),
-        ("twice.csv", b"a,a\n1,2\n", "a name that another column has too"),
+        ("twice.csv", b"a,a\n1,2\n", "the name of another column"),
     ],
 )
 def test_a_wrong_file_is_refused_in_a_sentence_and_leaves_the_session_as_it_was(
@@ -137,15 +137,15 @@ def test_a_first_row_that_looks_like_data_is_asked_about_and_can_be_confirmed(
     steward.drop(dropped)
     page.get_by_role("alert").get_by_role("heading", name=QUESTION).wait_for()
     assert page.get_by_text("no table yet").is_visible()
-    steward.press("It holds the column names: go on")
+    steward.press("It contains the column names: continue")
     steward.see("The first 8 records")
     assert page.get_by_text("odd-names.csv · 149 records").is_visible()
     steward.drop(dropped.rename(tmp_path / "copy.csv"))
     page.get_by_role("button", name="Undo: Open copy.csv again").wait_for()  # the same content is not asked about twice
-    page.get_by_text("It was read wrongly?").click()
+    page.get_by_text("Not read correctly?").click()
     page.get_by_label("Encoding").fill("latin-1")
     steward.press("Read it again")
-    page.get_by_role("button", name="Undo: Read the file otherwise").wait_for()
+    page.get_by_role("button", name="Undo: Change how the file is read").wait_for()
     steward.go("Columns")
     steward.see("E11.0")
 
@@ -174,7 +174,7 @@ def test_a_file_of_the_folder_whose_names_look_like_data_is_opened_after_a_quest
     steward.page.get_by_label("File (").select_option("picked-odd.csv")
     steward.press("Open this file")
     steward.see(QUESTION)
-    steward.press("It holds the column names: go on")
+    steward.press("It contains the column names: continue")
     steward.see("The first 8 records")
 
 
@@ -196,19 +196,19 @@ def test_unknown_codes_are_counted_suggested_and_repaired(served: Served, table:
     steward.go("Columns")
     with_ontology(steward)
     page.get_by_role("link", name="Look closer at diagnosis").click()
-    steward.see("What did not match")
-    assert page.get_by_text("values not known").locator("..").inner_text().split()[0] == "2"
+    steward.see("Unmatched values")
+    assert page.get_by_text("values not matched").locator("..").inner_text().split()[0] == "2"
     page.get_by_role("button", name="Accept the suggestion for A1x").click()
     page.get_by_role("button", name="Accept the suggestion for A1x").wait_for(state="detached")
     page.get_by_role("button", name="ZZ9 means missing").click()
-    steward.see("Every value is known to the ontology.")
+    steward.see("Every value is in the ontology.")
     steward.press("Undo: Missing texts of diagnosis")
     page.get_by_role("button", name="ZZ9 means missing").wait_for()
     steward.press("Redo: Missing texts of diagnosis")
-    steward.see("Every value is known to the ontology.")
+    steward.see("Every value is in the ontology.")
     steward.run()
     steward.go("Take away")
-    steward.see("Codes were repaired on the way")
+    steward.see("Codes were repaired in the app")
     masked = pl.read_csv(steward.download("Download the masked table"), infer_schema=False)
     assert "A1x" not in masked["diagnosis"].to_list()
 
@@ -222,7 +222,7 @@ def test_a_value_without_a_suggestion_can_be_given_a_code_or_a_label_that_is_typ
     steward.go("Columns")
     with_ontology(steward)
     page.get_by_role("link", name="Look closer at diagnosis").click()
-    steward.see("What did not match")
+    steward.see("Unmatched values")
     assert page.get_by_role("button", name="Accept the suggestion for ZZ9").count() == 0
     field = page.get_by_label("Code or label of ZZ9")
     field.fill("none of them")
@@ -236,7 +236,7 @@ def test_a_value_without_a_suggestion_can_be_given_a_code_or_a_label_that_is_typ
     page.get_by_label("Code or label of A1x").fill("a1")
     page.get_by_label("Code or label of A1x").press("Tab")
     page.get_by_role("button", name="Use what is typed for A1x").click()
-    steward.see("Every value is known to the ontology.")
+    steward.see("Every value is in the ontology.")
     steward.run()
     steward.go("Take away")
     masked = pl.read_csv(steward.download("Download the masked table"), infer_schema=False)
@@ -342,7 +342,7 @@ def test_each_method_can_be_chosen_and_the_estimate_follows_or_says_why_not(
             page.get_by_role("button", name=f"Undo: Method {name}").wait_for()
     estimate = page.get_by_role("complementary", name="Estimate")
     estimate.locator(".facts, .message").first.wait_for()
-    assert "our mistake" not in estimate.inner_text()
+    assert "internal error" not in estimate.inner_text()
 
 
 def test_the_estimate_follows_when_a_parameter_changes_faster_than_it_is_made(
@@ -377,7 +377,7 @@ def walked(served: Served, table: Path, browser: object) -> Iterator[Page]:
     steward.go("Columns")
     page.get_by_label("Ontology of diagnosis", exact=True).wait_for()
     if not page.get_by_label("Ontology of diagnosis", exact=True).input_value():
-        page.get_by_label("Or one of the folder").select_option("diagnosis_codes.csv")
+        page.get_by_label("Or choose from the folder").select_option("diagnosis_codes.csv")
         steward.press("Use this ontology")
         options = page.get_by_label("Ontology of diagnosis", exact=True)
         options.locator("option", has_text="diagnosis_codes.csv").wait_for(state="attached")

@@ -1,4 +1,4 @@
-"""What pages show and refuse when the session goes on elsewhere: another tab, another table, undoing, stopping."""
+"""Pages when the session continues elsewhere: another tab, another table, undoing, stopping."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     Visit = Callable[..., Visitor]
 
-CHANGED = "The session changed meanwhile"
-RELOAD = "reload this page to go on"
+CHANGED = "The session changed in the meantime"
+RELOAD = "reload this page to continue"
 SERVER_ENDED = ("ERR_CONNECTION_REFUSED", "WebSocket", "Failed to load resource")
-"""What a browser complains about when the server of its page ends."""
+"""Complaints of a browser when the server of its page ends."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -161,13 +161,13 @@ def test_a_result_says_which_table_it_is_of_and_the_map_compares_no_other(served
     page = steward.page
     steward.run()
     steward.see("Run 1 of first.csv")
-    assert page.get_by_text("the table that is open now").count() == 0
+    assert page.get_by_text("the open table is").count() == 0
     page.goto(f"{served.root}/")
     opened(steward, "second.csv")
     steward.go("Result")
-    steward.see("This is a run of first.csv; the table that is open now is second.csv.")
+    steward.see("This run used first.csv; the open table is second.csv.")
     steward.go("Take away")
-    steward.see("This is a run of first.csv; the table that is open now is second.csv.")
+    steward.see("This run used first.csv; the open table is second.csv.")
     steward.go("Run")
     steward.see("Run 1 of first.csv was finished.")
     assert page.get_by_role("heading", name="Ready").is_visible()
@@ -214,7 +214,7 @@ def test_controls_that_another_one_changes_show_what_the_plan_says(served: Serve
     ontology = page.get_by_label("Ontology of diagnosis", exact=True)
     kind = page.get_by_label("Kind of diagnosis", exact=True)
     ontology.wait_for()
-    page.get_by_label("Or one of the folder").select_option("deeper/hierarchy.csv")
+    page.get_by_label("Or choose from the folder").select_option("deeper/hierarchy.csv")
     steward.press("Use this ontology")
     ontology.locator("option", has_text="hierarchy.csv").wait_for(state="attached")
     kind.select_option("ordinal")
@@ -235,14 +235,14 @@ def test_controls_that_another_one_changes_show_what_the_plan_says(served: Serve
     page.get_by_label("Ontology", exact=True).select_option(label="hierarchy.csv")
     expect(page.get_by_label("Kind", exact=True)).to_have_value("nominal", timeout=WAIT)
     expect(unknown).to_have_value("keep", timeout=WAIT)
-    steward.see("Every value is known to the ontology.")
+    steward.see("Every value is in the ontology.")
     page.get_by_label("Kind", exact=True).select_option("ordinal")
     expect(page.get_by_label("Ontology", exact=True)).to_have_value("", timeout=WAIT)
     expect(unknown).to_have_count(0, timeout=WAIT)
-    page.get_by_label("Order, lowest first, one on each line").fill("")
-    page.get_by_label("Order, lowest first, one on each line").blur()
-    steward.see("needs its values, one on each line")
-    expect(page.get_by_label("Order, lowest first, one on each line")).to_have_value("A1\nA2\nB1\nB2", timeout=WAIT)
+    page.get_by_label("Order, lowest first, one per line").fill("")
+    page.get_by_label("Order, lowest first, one per line").blur()
+    steward.see("needs its values, one per line")
+    expect(page.get_by_label("Order, lowest first, one per line")).to_have_value("A1\nA2\nB1\nB2", timeout=WAIT)
 
 
 def test_a_column_with_too_many_values_for_an_order_is_not_put_in_one(
@@ -256,7 +256,7 @@ def test_a_column_with_too_many_values_for_an_order_is_not_put_in_one(
     kind = steward.page.get_by_label("Kind of code", exact=True)
     before = kind.input_value()
     kind.select_option("ordinal")
-    steward.see("code has 400 different values; at most 200 can be put in an order.")
+    steward.see("code has 400 different values; at most 200 can be ordered.")
     expect(kind).to_have_value(before, timeout=WAIT)
     assert steward.page.get_by_role("button", name="Undo: Open many.csv").is_visible()
 
@@ -280,11 +280,11 @@ def test_nonsense_among_the_values_to_try_is_refused_in_a_sentence(served: Serve
     steward = opened(visit(served))
     page = steward.page
     steward.run()
-    values = page.get_by_label("Values, with commas between them")
+    values = page.get_by_label("Values, separated by commas")
     values.fill("5, inf")
     values.press("Tab")
     steward.press("Try them")
-    steward.see("Write numbers with commas between them")
+    steward.see("Enter numbers separated by commas")
 
 
 def test_the_values_to_try_are_those_of_the_chosen_parameter(served: Served, visit: Visit) -> None:
@@ -294,7 +294,7 @@ def test_the_values_to_try_are_those_of_the_chosen_parameter(served: Served, vis
     page.get_by_label("invariant-swap").check()
     page.get_by_role("button", name="Undo: Method invariant-swap").wait_for()
     steward.run()
-    values = page.get_by_label("Values, with commas between them")
+    values = page.get_by_label("Values, separated by commas")
     before = values.input_value()
     choice = page.get_by_label("Parameter", exact=True)
     choice.select_option(index=1)
@@ -368,7 +368,7 @@ def test_a_stopped_sweep_is_gone_and_leaves_no_plan(served: Served, visit: Visit
     steward = opened(visit(served))
     page = steward.page
     steward.run()
-    values = page.get_by_label("Values, with commas between them")
+    values = page.get_by_label("Values, separated by commas")
     values.fill(", ".join(map(str, range(3, 23))))
     values.press("Tab")
     steward.press("Try them")
@@ -403,8 +403,8 @@ def test_a_dropped_ontology_is_asked_for_once_more_after_a_restart_and_its_colum
         steward.drop(table)
         steward.see("The first 8 records")
         steward.go("Columns")
-        ontology.locator("option", has_text="not here: drop it again").wait_for(state="attached")
+        ontology.locator("option", has_text="not available: upload it again").wait_for(state="attached")
         steward.see("cannot be read")
         steward.drop(own, "Drop an ontology file, or choose one")
         steward.see("100.0 %")
-        assert ontology.locator("option", has_text="not here").count() == 0
+        assert ontology.locator("option", has_text="not available").count() == 0

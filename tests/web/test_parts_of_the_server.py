@@ -1,4 +1,4 @@
-"""What can be checked without a browser: folders, sessions, workers, words, sizes and comparisons."""
+"""Parts that can be checked without a browser: folders, sessions, workers, words, sizes and comparisons."""
 
 from __future__ import annotations
 
@@ -17,28 +17,24 @@ import polars as pl
 import pytest
 
 import anonto
+from anonto.attacks.findings import NO_RECORDS
 from anonto.cli.serve import size_in_bytes
-from anonto.errors import (
-    LeftOverWarning,
-    NoRecordsWarning,
-    SizeError,
-    StoppedWorkError,
-    UnreviewedColumnsWarning,
-    WorkRefusedError,
-)
+from anonto.encoding.description import KINDS, MISSING_POLICIES, ROLES, UNMATCHED_POLICIES
+from anonto.encoding.set_space import SET_DISTANCES
+from anonto.errors import AnontoWarning, InputError, ParameterError, StoppedWorkError
+from anonto.methods.parameters import SMALL_STRATA
 from anonto.methods.registry import METHODS, method_of
-from anonto.risk.findings import NO_RECORDS
-from anonto.table.description import KINDS, MISSING_POLICIES, ROLES, UNMATCHED_POLICIES
-from anonto.web import words
-from anonto.web.drafts import EMPTY_DRAFT
-from anonto.web.folders import KEPT_FOR, Records, leftovers, working_folder
-from anonto.web.jobs import Job
-from anonto.web.pages.columns import confirm, set_role
-from anonto.web.pages.parameters import first_parameters, numbers_in
+from anonto.taxonomy.taxonomy import Taxonomy
+from anonto.web import inputs, words
+from anonto.web.drafts import EMPTY_DRAFT, files_of_plan
+from anonto.web.folders import KEPT_FOR, SessionStore, leftovers, working_folder
+from anonto.web.jobs import BackgroundJob
+from anonto.web.pages.columns import change_role, confirm
+from anonto.web.pages.parameters import first_parameters, part_numbers
 from anonto.web.pages.risk import why_not_attacked
 from anonto.web.parts import tag
 from anonto.web.processes import Worker
-from anonto.web.running import run as run_task
+from anonto.web.run import run as run_task
 from anonto.web.session import Session, Sessions
 from anonto.web.tasks import TASKS
 
@@ -58,9 +54,12 @@ def test_every_method_has_a_card_and_every_parameter_is_explained() -> None:
         assert all(one["label"] and one["why"].endswith(".") for one in card["parameters"])
 
 
-def test_every_choice_of_a_column_has_words() -> None:
+def test_every_choice_of_a_column_has_words_and_only_the_person_column_can_be_a_pseudonym() -> None:
     assert set(words.KINDS) == set(KINDS)
-    assert set(words.ROLES) == set(ROLES)
+    assert set(words.ROLES) == set(ROLES) - {"pseudonym"}
+    assert set(words.PERSON_ROLES) == {"identifier", "pseudonym"}
+    assert set(words.SET_DISTANCES) == set(SET_DISTANCES)
+    assert set(words.SMALL_STRATA) == set(SMALL_STRATA)
     assert set(words.MISSING) == set(MISSING_POLICIES)
     assert set(words.UNMATCHED) == set(UNMATCHED_POLICIES)
     assert set(words.MEASURES) == set(anonto.MEASURES)
@@ -110,12 +109,12 @@ def test_the_folder_of_a_server_that_runs_stays_and_that_of_a_dead_one_goes(tmp_
             server.kill()
             server.wait()
     assert folder.is_dir()
-    with pytest.warns(LeftOverWarning), working_folder(tmp_path):
+    with pytest.warns(AnontoWarning, match="the remains of runs that were killed"), working_folder(tmp_path):
         assert not folder.exists()
 
 
 def test_a_record_is_found_by_its_key_alone_and_forgotten_after_a_month(tmp_path: Path) -> None:
-    records = Records(tmp_path / "state")
+    records = SessionStore(tmp_path / "state")
     records.write("secret key", {"draft": {}})
     (file,) = (tmp_path / "state").iterdir()
     assert "secret" not in file.name
@@ -124,11 +123,11 @@ def test_a_record_is_found_by_its_key_alone_and_forgotten_after_a_month(tmp_path
     assert records.read("another key") is None
     old = time.time() - KEPT_FOR - 60
     os.utime(file, (old, old))
-    assert Records(tmp_path / "state").read("secret key") is None
+    assert SessionStore(tmp_path / "state").read("secret key") is None
 
 
 def test_a_damaged_record_is_none(tmp_path: Path) -> None:
-    records = Records(tmp_path / "state")
+    records = SessionStore(tmp_path / "state")
     records.write("key", {})
     next((tmp_path / "state").iterdir()).write_text("[1, 2", encoding="utf-8")
     assert records.read("key") is None
@@ -136,41 +135,41 @@ def test_a_damaged_record_is_none(tmp_path: Path) -> None:
 
 @pytest.fixture
 def session(tmp_path: Path) -> Session:
-    return Session("key", tmp_path / "session", Records(tmp_path / "state"))
+    return Session("key", tmp_path / "session", SessionStore(tmp_path / "state"))
 
 
 def test_changes_are_undone_and_made_again_in_order(session: Session) -> None:
     for number in range(3):
-        with session.changing(f"change {number}") as draft:
+        with session.change(f"change {number}") as draft:
             draft["plan"]["columns"][f"column {number}"] = {"kind": "nominal", "role": "other"}
     assert [session.undo(), session.undo()] == ["change 2", "change 1"]
     assert list(session.plan["columns"]) == ["column 0"]
     assert session.redo() == "change 1"
     assert list(session.plan["columns"]) == ["column 0", "column 1"]
-    with session.changing("another way") as draft:
+    with session.change("another way") as draft:
         draft["plan"]["columns"].clear()
     assert session.redo() is None
     assert session.undo() == "another way"
 
 
 def test_a_change_that_fails_or_changes_nothing_leaves_no_trace(session: Session) -> None:
-    change = session.changing("fails")
+    change = session.change("fails")
     change.__enter__()["plan"]["columns"]["x"] = {}
     change.__exit__(ValueError, ValueError(), None)
-    with session.changing("nothing"):
+    with session.change("nothing"):
         pass
     assert session.history == []
     assert session.plan["columns"] == {}
 
 
 def test_a_session_is_the_same_after_a_restart_but_for_its_files(tmp_path: Path) -> None:
-    records = Records(tmp_path / "state")
+    records = SessionStore(tmp_path / "state")
     (tmp_path / "first").mkdir()
     first = Sessions(tmp_path / "first", records)
     key = first.begin()
     one = first.of(key)
     path = str(one.folder / "demo" / "procedures.csv")
-    with one.changing("ontology") as draft:
+    with one.change("ontology") as draft:
         draft["plan"] = one.take_plan({"columns": {"a": {"ontology": path}}, "steps": []})
     one.add_run({"number": 1, "files": True})
     (tmp_path / "second").mkdir()
@@ -179,12 +178,12 @@ def test_a_session_is_the_same_after_a_restart_but_for_its_files(tmp_path: Path)
     assert not second.knows("another")
     again = second.of(key)
     assert [change["what"] for change in again.history] == ["ontology"]
-    assert again.given()["plan"]["columns"]["a"]["ontology"] == str(again.folder / "demo" / "procedures.csv")
+    assert again.task_input()["plan"]["columns"]["a"]["ontology"] == str(again.folder / "demo" / "procedures.csv")
     assert [run["files"] for run in again.runs] == [False]
 
 
 def test_progress_never_runs_backwards_and_never_reaches_the_end_by_itself() -> None:
-    job = Job("run", {"reading": 1.0, "masking": 0.01, "attacking": 5.0}, EMPTY_DRAFT)
+    job = BackgroundJob("run", {"reading": 1.0, "masking": 0.01, "attacking": 5.0}, EMPTY_DRAFT)
     seen = [job.done]
     job.listen({"phase": "masking"})
     for _ in range(5):
@@ -199,14 +198,23 @@ def test_progress_never_runs_backwards_and_never_reaches_the_end_by_itself() -> 
     assert job.done == 1.0
 
 
+def test_a_job_says_what_it_does_until_the_next_phase() -> None:
+    job = BackgroundJob("run", {"attacking": 5.0, "reporting": 1.0}, EMPTY_DRAFT)
+    job.listen({"phase": "attacking", "now": "real-k, 2 columns known"})
+    job.listen({"phase": "attacking"})
+    assert job.now == "real-k, 2 columns known"
+    job.listen({"phase": "reporting"})
+    assert not job.now
+
+
 @pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("500 mb", 5 * 10**8), ("1.5K", 1500), ("7", 7)])
 def test_a_size_is_read(text: str, size: int) -> None:
     assert size_in_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "much", "-1GB", "0", "2XB", "1e9"])
-def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(SizeError):
+def test_an_invalid_size_is_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="must be a size"):
         size_in_bytes(text)
 
 
@@ -221,7 +229,7 @@ def test_a_worker_answers_refuses_and_is_killed_in_the_middle(tmp_path: Path) ->
         worker = Worker()
         seen = await worker.call("open", {"table": {"path": str(table)}})
         assert [one["name"] for one in seen["columns"]] == ["age", "sex"]
-        with pytest.raises(WorkRefusedError, match=r"nothing\.csv"):
+        with pytest.raises(InputError, match=r"nothing\.csv"):
             await worker.call("open", {"table": {"path": str(tmp_path / "nothing.csv")}})
         pid = worker.pid
         assert pid is not None
@@ -230,13 +238,13 @@ def test_a_worker_answers_refuses_and_is_killed_in_the_middle(tmp_path: Path) ->
         worker.stop()
         with pytest.raises(StoppedWorkError):
             await asked
-        await worker.ended()
+        await worker.wait_until_ended()
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
-        # It starts anew when it is asked again.
+        # It starts again when it is asked again.
         assert (await worker.call("open", {"table": {"path": str(table)}}))["n_records"] == 2
         worker.stop()
-        await worker.ended()
+        await worker.wait_until_ended()
 
     asyncio.run(work())
 
@@ -355,19 +363,19 @@ def test_a_column_to_confirm_leaves_nothing_proved_until_it_is_confirmed_or_its_
     draft: dict[str, Any] = {
         "plan": {"columns": columns, "steps": [{"method": "group-swap", "columns": ["age"], "k": 5}]}
     }
-    frame: Any = SimpleNamespace(changing=lambda _: nullcontext(draft))
+    frame: Any = SimpleNamespace(change=lambda _: nullcontext(draft))
 
     def is_proved() -> bool:
         given = {"table": {"path": str(tmp_path / "in.csv")}, "plan": draft["plan"]}
         (step,) = TASKS["estimate"](given, told)["steps"]
         return bool(step["guarantee"]["proved"])
 
-    with pytest.warns(UnreviewedColumnsWarning):
+    with pytest.warns(AnontoWarning, match="Nobody has confirmed"):
         assert not is_proved()
     confirm(frame, "stay")
     assert is_proved()
     columns["stay"]["review"] = True
-    set_role(frame, "stay", "confidential")
+    change_role(frame, "stay", "confidential")
     assert is_proved()
 
 
@@ -375,22 +383,22 @@ def test_a_table_without_records_is_run_with_a_warning_and_nothing_proved(tmp_pa
     (tmp_path / "tiny.csv").write_text("age,sex\n", encoding="utf-8")
     given = {"table": {"path": str(tmp_path / "tiny.csv")}}
     given["plan"] = TASKS["propose"](given, told)["plan"]
-    with pytest.warns(NoRecordsWarning):
+    with pytest.warns(AnontoWarning, match="the release has column names only"):
         estimated = TASKS["estimate"](given, told)
     assert [one["guarantee"]["proved"] for one in estimated["steps"]] == [False]
-    with pytest.warns(NoRecordsWarning):
+    with pytest.warns(AnontoWarning, match="the release has column names only"):
         done = TASKS["run"]({**given, "folder": str(tmp_path / "run")}, told)
     assert done["assessment"]["findings"] == [NO_RECORDS]
 
 
 @pytest.mark.parametrize("words", ["", "inf", "1, -inf", "nan, 2", "1, two", "1e999"])
-def test_what_is_no_list_of_numbers_gives_none(words: str) -> None:
-    assert numbers_in(words) == []
+def test_an_invalid_list_of_numbers_gives_none(words: str) -> None:
+    assert part_numbers(words) == []
 
 
 def test_numbers_are_whole_where_they_can_be() -> None:
-    assert numbers_in("5, 0.5,1e2,") == [5, 0.5, 100]
-    assert [type(one) for one in numbers_in("5, 0.5")] == [int, float]
+    assert part_numbers("5, 0.5,1e2,") == [5, 0.5, 100]
+    assert [type(one) for one in part_numbers("5, 0.5")] == [int, float]
 
 
 def test_one_ontology_that_cannot_be_read_does_not_hide_how_much_the_others_know(tmp_path: Path) -> None:
@@ -408,3 +416,20 @@ def test_one_ontology_that_cannot_be_read_does_not_hide_how_much_the_others_know
     assert found["coverage"] == {"a": 1.0}
     assert "gone.csv" in found["unread"]["b"]
     assert set(found["unread"]) == {"b"}
+
+
+def test_a_task_with_a_plan_of_persons_and_sets_reads_its_table_and_opens_the_ontologies_of_sets(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "visits.csv").write_text("pid,ill\n1,flu\n1,burn\n2,flu\n", encoding="utf-8")
+    (tmp_path / "codes.csv").write_text("child,parent\nflu,all\nburn,all\n", encoding="utf-8")
+    ontology = str(tmp_path / "codes.csv")
+    plan = {
+        "table": {"person": "pid", "delimiter": ","},
+        "columns": {"ill": {"kind": "set", "role": "quasi-identifier", "ontology": ontology}},
+        "steps": [],
+    }
+    given = {"table": {"path": str(tmp_path / "visits.csv")}, "plan": plan}
+    assert inputs.table_of(given).frame.shape == (3, 2)
+    assert isinstance(inputs.open_plan(given).columns["ill"].ontology, Taxonomy)
+    assert files_of_plan(plan) == [ontology]

@@ -53,7 +53,7 @@ def body_of(response: http.client.HTTPResponse) -> str:
 
 @pytest.fixture(scope="module")
 def cookie(served: Served) -> str:
-    """What a browser that opened the start address has."""
+    """The cookie of a browser that opened the start address."""
     response = ask(served, f"/?token={served.token}")
     assert response.status == 303
     return response.headers["Set-Cookie"].partition(";")[0]
@@ -202,12 +202,12 @@ def test_markup_in_names_labels_and_cells_is_shown_and_not_run(served: Served, v
     visitor.go("Columns")
     visitor.see(NASTY)
     visitor.drop(ontology, "Drop an ontology file, or choose one")
-    visitor.see("Any column can have it now")
+    visitor.see("It can now be chosen for any column")
     page.get_by_label(f"Ontology of {NASTY}").locator("option", has_text="hierarchy.csv").wait_for(state="attached")
     page.get_by_label(f"Role of {NASTY}", exact=True).select_option("quasi-identifier")
     page.get_by_label(f"Ontology of {NASTY}", exact=True).select_option(label="hierarchy.csv")
     page.get_by_role("link", name="Look closer").first.click()
-    visitor.see("How the values fit")
+    visitor.see("Match with the ontology")
     page.get_by_label("Find a concept by code or label").fill("script")
     page.get_by_label("Find a concept by code or label").press("Tab")
     visitor.see("concepts found")
@@ -238,7 +238,7 @@ def test_markup_in_names_labels_and_cells_is_shown_and_not_run(served: Served, v
         "/_nicegui/../../../etc/passwd",
     ],
 )
-def test_no_file_but_those_of_the_own_runs_can_be_had(served: Served, cookie: str, path: str) -> None:
+def test_only_files_of_the_sessions_own_runs_can_be_downloaded(served: Served, cookie: str, path: str) -> None:
     response = ask(served, path, headers={"Cookie": cookie})
     assert response.status in {404, 422}
     assert "root:" not in body_of(response)
@@ -246,15 +246,15 @@ def test_no_file_but_those_of_the_own_runs_can_be_had(served: Served, cookie: st
 
 
 def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
-    from anonto.errors import OutsideFolderError
-    from anonto.web.house import House
+    from anonto.errors import FileError
+    from anonto.web.app import WebApp
 
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "a.csv").write_text("a\n1\n", encoding="utf-8")
     (tmp_path / "outside.csv").write_text("a\n1\n", encoding="utf-8")
     (tmp_path / "inside" / "link.csv").symlink_to(tmp_path / "outside.csv")
-    house = House(None, tmp_path / "inside", 10, demo=False)  # type: ignore[arg-type]
-    assert house.file("a.csv").name == "a.csv"
+    app = WebApp(None, tmp_path / "inside", 10, demo=False)  # type: ignore[arg-type]
+    assert app.file("a.csv").name == "a.csv"
     for wrong in (
         "../outside.csv",
         "link.csv",
@@ -265,8 +265,8 @@ def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         "a.csv\x00",
         "no.csv",
     ):
-        with pytest.raises(OutsideFolderError):
-            house.file(wrong)
+        with pytest.raises(FileError, match="is not in the folder that the server was started with"):
+            app.file(wrong)
 
 
 def test_a_forged_choice_of_a_file_is_refused_in_the_page(served: Served, visit: Visit) -> None:
@@ -276,7 +276,7 @@ def test_a_forged_choice_of_a_file_is_refused_in_the_page(served: Served, visit:
     choice.evaluate("(e) => { const o = new Option('x', '../../../../etc/passwd'); e.append(o); e.value = o.value; }")
     choice.dispatch_event("change")
     visitor.press("Open this file")
-    visitor.see("does not lie below the folder")
+    visitor.see("is not in the folder that the server was started with")
 
 
 def test_the_name_of_an_upload_is_never_a_path(served: Served, visit: Visit, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from anonto.errors import SessionChangedError, WorkRefusedError
+from anonto.errors import InputError, SessionChangedError
 from anonto.web import frame as frame_module
 from anonto.web.frame import Frame
 from anonto.web.session import Session
@@ -16,7 +16,7 @@ from web.stand_ins import asked_of, change, finish, in_time, soon
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anonto.web.house import House
+    from anonto.web.app import WebApp
     from web.stand_ins import SlowWorker
 
 
@@ -30,24 +30,24 @@ def test_every_change_of_the_draft_is_another_version(session: Session) -> None:
         seen.append(session.version)
     assert seen == sorted(set(seen))
     before = session.version
-    with session.changing("nothing"):
+    with session.change("nothing"):
         pass
     assert session.undo() is None
     assert session.version == before
 
 
 @pytest.fixture
-def framed(session: Session, house: House, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Frame]:
+def framed(session: Session, app: WebApp, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Frame]:
     monkeypatch.setattr(Frame, "update", lambda _: None)
-    return lambda: Frame(house, session, "/columns")
+    return lambda: Frame(app, session, "/columns")
 
 
 def test_a_page_changes_only_the_draft_that_it_shows(session: Session, framed: Callable[[], Frame]) -> None:
     one, other = framed(), framed()
     for role in ("other", "confidential"):  # its own changes do not make it old
-        with one.changing("role") as draft:
+        with one.change("role") as draft:
             draft["plan"]["columns"]["age"]["role"] = role
-    with pytest.raises(SessionChangedError), other.changing("role") as draft:
+    with pytest.raises(SessionChangedError), other.change("role") as draft:
         draft["plan"]["columns"]["age"]["role"] = "identifier"
     assert session.plan["columns"]["age"]["role"] == "confidential"
     assert len(session.history) == 2
@@ -58,9 +58,9 @@ def test_a_page_changes_only_the_draft_that_it_shows(session: Session, framed: C
 def test_what_was_asked_before_a_change_of_the_same_page_is_not_written_over_it(framed: Callable[[], Frame]) -> None:
     page = framed()
     since = page.version
-    with page.changing("k") as draft:
+    with page.change("k") as draft:
         draft["plan"]["steps"][0]["k"] = 9
-    with pytest.raises(SessionChangedError), page.changing("propose", since) as draft:
+    with pytest.raises(SessionChangedError), page.change("propose", since) as draft:
         draft["plan"] = {}
     assert page.session.plan["steps"][0]["k"] == 9
 
@@ -68,7 +68,7 @@ def test_what_was_asked_before_a_change_of_the_same_page_is_not_written_over_it(
 def test_an_ontology_can_be_added_to_whatever_draft(session: Session, framed: Callable[[], Frame]) -> None:
     page = framed()
     change(session)
-    with page.adding("ontology") as draft:
+    with page.add("ontology") as draft:
         draft["ontologies"]["/a/b.csv"] = "b.csv"
     assert session.draft["ontologies"] == {"/a/b.csv": "b.csv"}
     assert page.is_outdated  # what it shows is still the draft before
@@ -98,14 +98,12 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Place:
     made = Place()
     monkeypatch.setattr(frame_module, "show", lambda _: made.shown.append("busy"))
     monkeypatch.setattr(frame_module, "message", lambda sentence, kind: made.shown.append(f"{kind}: {sentence}"))
-    monkeypatch.setattr(Frame, "tell_to_reload", lambda _: made.shown.append("reload"))
+    monkeypatch.setattr(Frame, "ask_to_reload", lambda _: made.shown.append("reload"))
     monkeypatch.setattr(Frame, "say", lambda _, sentence, kind: made.shown.append(f"{kind}: {sentence}"))
     return made
 
 
-def test_a_mistake_of_ours_is_said_instead_of_being_busy_for_ever_and_is_not_hidden(
-    framed: Callable[[], Frame], place: Place
-) -> None:
+def test_an_internal_error_is_shown_instead_of_an_endless_spinner(framed: Callable[[], Frame], place: Place) -> None:
     async def failing() -> None:
         raise ZeroDivisionError
 
@@ -113,11 +111,11 @@ def test_a_mistake_of_ours_is_said_instead_of_being_busy_for_ever_and_is_not_hid
     page._main = place
     with pytest.raises(ZeroDivisionError):
         asyncio.run(page.fill(place, "Counting", failing))
-    assert place.shown == ["error: That failed by our mistake (ZeroDivisionError)."]
+    assert place.shown == ["error: An internal error occurred (ZeroDivisionError)."]
     place.clear()
-    with pytest.raises(KeyError), page.refusing():
+    with pytest.raises(KeyError), page.show_errors():
         raise KeyError
-    assert place.shown == ["error: That failed by our mistake (KeyError)."]
+    assert place.shown == ["error: An internal error occurred (KeyError)."]
 
 
 def test_a_place_is_filled_again_after_a_change_of_the_page_itself_and_not_after_one_elsewhere(
@@ -129,7 +127,7 @@ def test_a_place_is_filled_again_after_a_change_of_the_page_itself_and_not_after
         since = page.version
         tries.append(since)
         if len(tries) == 1:
-            with page.changing("k") as draft:
+            with page.change("k") as draft:
                 draft["plan"]["steps"][0]["k"] = 9
         elif is_changed_elsewhere:
             change(page.session)
@@ -167,12 +165,12 @@ def test_what_a_place_was_being_filled_with_does_not_come_after_something_newer(
 
 
 def test_a_question_is_asked_once_for_all_pages_and_goes_on_when_one_is_left(
-    session: Session, house: House, workers: type[SlowWorker]
+    session: Session, app: WebApp, workers: type[SlowWorker]
 ) -> None:
     workers.answers["risk"] = {"found": 1}
 
     async def work() -> None:
-        pages = [asyncio.create_task(house.ask(session, "risk")) for _ in range(3)]
+        pages = [asyncio.create_task(app.ask(session, "risk")) for _ in range(3)]
         await soon()
         pages[0].cancel()
         await soon()
@@ -182,7 +180,7 @@ def test_a_question_is_asked_once_for_all_pages_and_goes_on_when_one_is_left(
         finish(worker)
         assert [await page for page in pages[1:]] == [{"found": 1}] * 2
         assert worker.is_stopped  # a process of its own, that ended with its question
-        assert await house.ask(session, "risk") == {"found": 1}
+        assert await app.ask(session, "risk") == {"found": 1}
         assert asked_of(workers, "risk") == 1
 
     in_time(work())
@@ -190,11 +188,11 @@ def test_a_question_is_asked_once_for_all_pages_and_goes_on_when_one_is_left(
 
 @pytest.mark.parametrize("ending", [change, Session.undo, Session.forget, Session.close])
 def test_a_question_about_a_draft_that_is_gone_is_given_up_with_its_process(
-    session: Session, house: House, workers: type[SlowWorker], ending: Callable[[Session], object]
+    session: Session, app: WebApp, workers: type[SlowWorker], ending: Callable[[Session], object]
 ) -> None:
     async def work() -> None:
         change(session, 6)
-        asked = asyncio.create_task(house.ask(session, "risk"))
+        asked = asyncio.create_task(app.ask(session, "risk"))
         await soon()
         worker = workers.made[-1]
         ending(session)
@@ -208,12 +206,12 @@ def test_a_question_about_a_draft_that_is_gone_is_given_up_with_its_process(
 
 
 def test_an_outdated_estimate_is_ended_and_the_next_does_not_wait_for_it(
-    session: Session, house: House, workers: type[SlowWorker]
+    session: Session, app: WebApp, workers: type[SlowWorker]
 ) -> None:
     workers.answers["estimate"] = lambda given: {"k": given["plan"]["steps"][0]["k"]}
 
     async def work() -> None:
-        asked = asyncio.create_task(house.ask(session, "estimate"))
+        asked = asyncio.create_task(app.ask(session, "estimate"))
         await soon()
         first: Any = session.estimator
         change(session)
@@ -222,7 +220,7 @@ def test_an_outdated_estimate_is_ended_and_the_next_does_not_wait_for_it(
         assert first.is_stopped
         assert session.known == {}
         finish(session.estimator)
-        assert await house.ask(session, "estimate") == {"k": 7}
+        assert await app.ask(session, "estimate") == {"k": 7}
         assert session.known["estimate"] == {"k": 7}
         kept: Any = session.estimator
         change(session, 8)  # nothing is being estimated: the process stays
@@ -248,19 +246,19 @@ def test_the_answer_to_a_page_is_refused_when_the_draft_changed_before_it_came(
     in_time(work())
 
 
-def test_a_refusal_is_told_to_all_who_asked_and_not_kept(
-    session: Session, house: House, workers: type[SlowWorker]
+def test_an_error_reaches_every_waiter_and_is_not_cached(
+    session: Session, app: WebApp, workers: type[SlowWorker]
 ) -> None:
-    workers.answers["coverage"] = WorkRefusedError("no")
+    workers.answers["coverage"] = InputError("no")
 
     async def work() -> None:
-        asked = [asyncio.create_task(house.ask(session, "coverage")) for _ in range(2)]
+        asked = [asyncio.create_task(app.ask(session, "coverage")) for _ in range(2)]
         await soon()
         finish(session.desk)
         for one in asked:
-            with pytest.raises(WorkRefusedError):
+            with pytest.raises(InputError):
                 await one
         workers.answers["coverage"] = {"coverage": {}}
-        assert await house.ask(session, "coverage") == {"coverage": {}}
+        assert await app.ask(session, "coverage") == {"coverage": {}}
 
     in_time(work())

@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from anonto.errors import (
-    AnontoWarning,
-    MissingCellsError,
-    ParameterError,
-    TooFewForGroupsError,
-    UnmatchedValuesError,
-)
+from anonto.encoding.refusals import missing_cells, unmatched_values
+from anonto.errors import AnontoWarning, ParameterError
+from anonto.methods.refusals import not_close, not_close_in_blocks, too_few_for_groups
 from anonto.methods.registry import METHODS
-from anonto.methods.schema import described
-from anonto.web import running, words
-from anonto.web.files import beside, name_beside
-from anonto.web.jobs import Job
+from anonto.methods.schema import describe_method
+from anonto.web import run, words
+from anonto.web.files import further_files, name_of_further
+from anonto.web.jobs import BackgroundJob
 from anonto.web.pages.parameters import value_of
 from anonto.web.pages.result import secret_row
 from anonto.web.pages.run import ending_of
@@ -49,14 +45,14 @@ def draft(name: str = "x.csv", sha256: str = "x", k: int = 5) -> dict[str, Any]:
     return {"table": {"name": name, "sha256": sha256}, "plan": plan, "repairs": {}, "reasons": {}, "ontologies": {}}
 
 
-def ended(state: str, message: str = "", kind: str = "run") -> Job:
-    job = Job(kind, {"masking": 1.0}, draft(), 3 if kind == "run" else None)
+def ended(state: str, message: str = "", kind: str = "run") -> BackgroundJob:
+    job = BackgroundJob(kind, {"masking": 1.0}, draft(), 3 if kind == "run" else None)
     job.end(state, message)
     return job
 
 
 @pytest.mark.parametrize("state", ["done", "cancelled", "failed"])
-def test_of_work_on_another_table_only_a_quiet_line_is_left(state: str) -> None:
+def test_work_on_another_table_leaves_only_a_quiet_line(state: str) -> None:
     found = ending_of(ended(state, "2 distinct values of column 'code' are unknown."), draft("y.csv", "y"))
     assert found.heading == "Ready"
     assert found.kind == ""
@@ -66,18 +62,18 @@ def test_of_work_on_another_table_only_a_quiet_line_is_left(state: str) -> None:
     assert "another x.csv" in ending_of(ended(state), draft("x.csv", "y")).sentence
 
 
-def test_of_work_on_another_plan_it_is_said_which_and_that_the_plan_has_changed() -> None:
+def test_work_on_another_plan_is_named_and_marked_as_changed() -> None:
     found = ending_of(ended("done"), draft(k=9))
     assert (found.heading, found.kind, found.is_of_draft) == ("Ready", "info", False)
     assert found.sentence == "The plan has changed since. Run 3 (group-swap k = 5) was finished."
-    assert ending_of(ended("failed", "Too few."), draft(k=9)).sentence.endswith("did not work: Too few.")
+    assert ending_of(ended("failed", "Too few."), draft(k=9)).sentence.endswith("failed: Too few.")
 
 
 def test_work_on_the_draft_that_is_open_says_how_it_ended_and_of_which_plan() -> None:
     assert ending_of(None, draft()).sentence == ""
     found = ending_of(ended("failed", "Too few."), {**draft(), "ontologies": {"/o.csv": "o.csv"}})
-    assert (found.heading, found.kind, found.is_of_draft) == ("That did not work", "error", True)
-    assert found.sentence == "Run 3 (group-swap k = 5) did not work: Too few."
+    assert (found.heading, found.kind, found.is_of_draft) == ("Failed", "error", True)
+    assert found.sentence == "Run 3 (group-swap k = 5) failed: Too few."
     assert ending_of(ended("done"), draft()).heading == "Done"
     assert "nothing of it was kept" in ending_of(ended("cancelled", kind="sweep"), draft()).sentence
 
@@ -88,7 +84,7 @@ def test_work_on_the_draft_that_is_open_says_how_it_ended_and_of_which_plan() ->
 KNOWN = {
     one["name"]: one
     for method in ("microaggregate", "rank-swap-joint")
-    for one in described(METHODS[method])["parameters"]
+    for one in describe_method(METHODS[method])["parameters"]
 }
 WHOLE, ANY, WEIGHTS = KNOWN["k"], KNOWN["t"], KNOWN["weights"]
 
@@ -118,7 +114,7 @@ def test_numbers_are_taken_as_they_are_typed() -> None:
 @pytest.fixture
 def given(tmp_path: Path) -> dict[str, Any]:
     """A task about a table of more records than a sample has."""
-    n_records = running.SAMPLE + 200
+    n_records = run.SAMPLE + 200
     pl.DataFrame({"age": [n % 90 for n in range(n_records)], "pay": [n % 7 for n in range(n_records)]}).write_csv(
         tmp_path / "table.csv"
     )
@@ -137,26 +133,28 @@ def asked(task: str, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_a_sample_is_too_small_for_is_said_of_the_sample(given: dict[str, Any]) -> None:
-    given["plan"]["steps"][0]["k"] = running.SAMPLE + 100
+    given["plan"]["steps"][0]["k"] = run.SAMPLE + 100
     sentence = asked("estimate", given)["refused"]
-    assert sentence.startswith(f"In the sample of {running.SAMPLE} records: ")
+    assert sentence.startswith(f"In the sample of {run.SAMPLE} records: ")
     assert "The whole table has more records and may allow it" in sentence
 
 
 def test_only_what_depends_on_the_number_of_records_may_be_allowed_in_the_whole_table() -> None:
-    assert "whole table" in words.refusal(TooFewForGroupsError(300, 400), 300)
-    unknown = words.refusal(UnmatchedValuesError(["q"], 3, "icd", "dx"), 300)
+    assert "whole table" in words.refusal(too_few_for_groups(300, 400), 300)
+    unknown = words.refusal(unmatched_values(["q"], 3, "icd", "dx"), 300)
     assert unknown.startswith("In the sample of 300 records: ")
     assert "whole table" not in unknown
     assert "sample" not in words.refusal(ParameterError("k", "a whole number", "x"), 300)
-    assert "sample" not in words.refusal(TooFewForGroupsError(300, 400))
+    assert "sample" not in words.refusal(too_few_for_groups(300, 400))
 
 
 def test_a_refusal_says_where_in_the_app_that_is_set_after_the_words_of_the_library() -> None:
     for error, place in (
-        (UnmatchedValuesError(["q"], 3, "icd", "dx"), "“Unknown values”"),
-        (MissingCellsError("dx", 4), "“Missing values”"),
+        (unmatched_values(["q"], 3, "icd", "dx"), "“Unknown values”"),
+        (missing_cells("dx", 4), "“Missing values”"),
         (ParameterError("k", "a whole number", "x"), "“Method”"),
+        (not_close("dx", 4, 0.5, 0.1), "“Drop the records”; “closeness t” is on the page “Method”."),
+        (not_close_in_blocks("dx", 4, 0.5, 0.1), "“closeness t” and “rows of a block” are on the page “Method”."),
     ):
         said = words.refusal(error)
         assert said.startswith(error.on_the_command_line)
@@ -183,14 +181,14 @@ def test_what_was_left_open_is_asked_for_as_the_page_calls_it(
     assert "got" not in found
 
 
-def test_the_risk_before_is_told_though_the_plan_is_not_complete(given: dict[str, Any]) -> None:
+def test_the_risk_before_masking_is_shown_even_if_the_plan_is_incomplete(given: dict[str, Any]) -> None:
     given["plan"]["steps"] = [{"method": "group-swap", "columns": []}]
     assert asked("risk", given)["result"]["quasi"] == ["age"]
 
 
 def test_an_estimate_warns_once_however_often_it_masks(given: dict[str, Any]) -> None:
     given["plan"]["steps"] = [{"method": "rank-swap", "columns": ["age"], "k": 1}]
-    running._warm.clear()
+    run._warm.clear()
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always", AnontoWarning)
         TASKS["estimate"](given, told)
@@ -205,7 +203,7 @@ def test_an_estimate_warns_once_however_often_it_masks(given: dict[str, Any]) ->
 # ------------------------------------------------------------------------------------------------ guessing a secret
 
 
-def test_a_secret_is_shown_as_the_report_tells_it(given: dict[str, Any], tmp_path: Path) -> None:
+def test_a_secret_is_shown_as_in_the_report(given: dict[str, Any], tmp_path: Path) -> None:
     found = TASKS["run"]({**given, "folder": str(tmp_path / "run")}, told)
     risks = found["assessment"]["risk"]
     (place,) = [at for at, one in enumerate(risks) if one["attack"] == "attribute-inference"]
@@ -226,7 +224,7 @@ def test_commands_and_code_name_the_files_as_they_are_downloaded() -> None:
     commands = _commands("my stays.csv", "my stays", ".csv")
     assert "--plan 'my stays-plan.toml' --output 'my stays-masked.csv'" in commands
     assert "--private 'my stays-masked.csv.private.json'" in commands
-    assert "anonto.mask('my stays.csv', 'my stays-plan.toml')" in _code("my stays.csv", "my stays", ".csv", {})
+    assert "anonto.mask('my stays.csv', 'my stays-plan.toml')" in _code("my stays.csv", "my stays", ".csv", {}, {})
 
 
 def test_what_the_server_keeps_and_the_plan_needs_can_be_taken_away_and_nothing_else(session: Session) -> None:
@@ -241,11 +239,11 @@ def test_what_the_server_keeps_and_the_plan_needs_can_be_taken_away_and_nothing_
     }
     table = {"source": "demo", "name": "discharges.csv", "path": "@/demo/discharges.csv"}
     run = {"draft": {"table": table, "plan": {"columns": columns, "steps": []}, "ontologies": {}}}
-    found = beside(session, run)
+    found = further_files(session, run)
     assert found == {"ontology-1": "@/demo/procedures.csv", "table": "@/demo/discharges.csv"}
-    assert [name_beside(run, ref) for ref in found.values()] == ["procedures.csv", "discharges.csv"]
+    assert [name_of_further(run, ref) for ref in found.values()] == ["procedures.csv", "discharges.csv"]
     table["source"] = "upload"
-    assert "table" not in beside(session, run)
+    assert "table" not in further_files(session, run)
 
 
 # ------------------------------------------------------------------------------------------------ what may be published
@@ -255,4 +253,4 @@ def test_the_app_and_the_how_to_say_the_same_of_who_may_have_the_plan() -> None:
     page = Path(__file__).parents[2] / "docs" / "how-to" / "verify-my-record.md"
     how_to = " ".join(page.read_text(encoding="utf-8").split())
     assert " ".join(words.PLAN_MAY_BE_PUBLISHED) in how_to
-    assert all(word in "".join(words.PLAN_MAY_BE_PUBLISHED) for word in ("no secret", "no seed", "never published"))
+    assert all(word in "".join(words.PLAN_MAY_BE_PUBLISHED) for word in ("not a secret", "no seed", "never published"))

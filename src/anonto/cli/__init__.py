@@ -1,1 +1,1 @@
-"""The command line: builds calls from words and shows what came back; no logic of its own."""
+"""The command line: turns arguments into calls and prints the results; no logic of its own."""

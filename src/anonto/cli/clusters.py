@@ -1,4 +1,4 @@
-"""What commands share that can work on a Spark cluster."""
+"""Shared options and functions of commands that can run on a Spark cluster."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.show import working
+from anonto.cli.show import show_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anonto.plan import Plan
+    from anonto.masking.plan import Plan
 
 
-class Engine(StrEnum):
-    """Where the rows live."""
+class EngineChoice(StrEnum):
+    """The engine to use: where the rows live."""
 
     LOCAL = "local"
     SPARK = "spark"
 
 
 EngineOption = Annotated[
-    Engine,
+    EngineChoice,
     typer.Option(
         "--engine",
-        help="Where the rows are worked on: on this machine, or on a Spark cluster, which reads and writes Parquet "
-        "files and folders of them that all its workers reach. The result is the same.",
+        help="Where the rows are processed: on this machine, or on a Spark cluster, which reads and writes Parquet "
+        "files and folders of them that all its workers can reach. The result is the same.",
     ),
 ]
 MasterOption = Annotated[
     str | None,
     typer.Option(
         "--master",
-        help="The Spark cluster, as spark://HOST:7077; without it, what Spark's own configuration says.",
+        help="The Spark cluster, such as spark://HOST:7077; by default taken from Spark's own configuration.",
     ),
 ]
 
@@ -45,48 +45,48 @@ _SCHEME = re.compile(r"^([a-z][a-z0-9+.-]+):/(?!/)")
 
 
 def address(path: Path) -> str:
-    """A path, or the URL that it was before it was taken for a path."""
+    """A path, or the URL that it was before being parsed as a path."""
     return str(path) if str(path).startswith("file:") else _SCHEME.sub(r"\1://", str(path))
 
 
 def is_here(path: Path) -> bool:
-    """Whether a path is of this machine and not a URL of another place."""
+    """Return whether a path is local and not a URL."""
     return _SCHEME.match(str(path)) is None
 
 
-def require_engine(engine: Engine, master: str | None) -> None:
-    """Refuse a cluster for work on this machine."""
-    from anonto.errors import OnlyForClustersError
+def require_engine(engine: EngineChoice, master: str | None) -> None:
+    """Refuse cluster options for local work."""
+    from anonto.engine.refusals import only_for_clusters
 
-    if engine == Engine.LOCAL and master is not None:
-        raise OnlyForClustersError("--master")
+    if engine == EngineChoice.LOCAL and master is not None:
+        raise only_for_clusters("--master")
 
 
 @contextmanager
-def opened_tables(engine: Engine, master: str | None, *tables: Path) -> Iterator[list[Any]]:
-    """Paths as they are, or the DataFrames of Parquet files on a cluster."""
+def open_tables(engine: EngineChoice, master: str | None, *tables: Path) -> Iterator[list[Any]]:
+    """The paths unchanged, or the DataFrames of Parquet files on a cluster."""
     require_engine(engine, master)
-    if engine == Engine.LOCAL:
+    if engine == EngineChoice.LOCAL:
         yield list(tables)
         return
-    from anonto.engine.spark.session import opened_session
+    from anonto.engine.spark.session import open_session
     from anonto.engine.spark.storage import read_parquet
     from anonto.errors import MissingFileError
 
     for table in tables:
         if is_here(table) and not table.exists():
             raise MissingFileError(str(table))
-    with opened_session(master) as session:
+    with open_session(master) as session:
         yield [read_parquet(session, address(table)) for table in tables]
 
 
 def profile_files(table: Path, plan: Plan, master: str | None) -> dict[str, Any]:
     """Describe Parquet files on a cluster."""
-    from anonto.engine.spark.profile import profile_on_cluster
-    from anonto.engine.spark.source import taken
+    from anonto.engine.spark.numbered_frame import number_rows
+    from anonto.profile.on_cluster import profile_on_cluster
 
-    with opened_tables(Engine.SPARK, master, table) as (frame,):
-        return profile_on_cluster(taken(frame, None).table, plan)
+    with open_tables(EngineChoice.SPARK, master, table) as (frame,):
+        return profile_on_cluster(number_rows(frame, None).table, plan)
 
 
 def mask_on_cluster(
@@ -102,22 +102,22 @@ def mask_on_cluster(
     report: Path | None,
     force: bool,
 ) -> dict[str, Any]:
-    """Mask Parquet files on a cluster; the evidence."""
-    from anonto.engine.room import memory_of
-    from anonto.errors import OnlyParquetError, PrivatePlaceError
-    from anonto.plan import plan_of
-    from anonto.private_record import PrivateRecord
-    from anonto.run import mask
-    from anonto.table.beside import require_free
+    """Mask Parquet files on a cluster, and return the evidence."""
+    from anonto.engine.refusals import no_private_place, only_parquet
+    from anonto.engine.run import mask
+    from anonto.io.atomic_write import require_free
+    from anonto.masking.plan import plan_of
+    from anonto.masking.release import Outputs
+    from anonto.runtime.memory_limit import parse_memory
 
-    chosen, outputs = plan_of(plan), [output, private or PrivateRecord.beside(output), *([report] if report else [])]
-    require_free([table, plan, *chosen.ontology_files], outputs, force=force)
+    chosen, written = plan_of(plan), Outputs.of(output, private or True, report)
+    require_free([table, plan, *chosen.ontology_files], [output, *written.further], force=force)
     if not output.name.endswith(".parquet"):
-        raise OnlyParquetError(address(output))
+        raise only_parquet(address(output))
     if private is None and not is_here(output):
-        raise PrivatePlaceError(address(output))
-    limit = None if memory is None else memory_of(memory)
-    with working("Masking the table on the cluster"), opened_tables(Engine.SPARK, master, table) as (frame,):
+        raise no_private_place(address(output))
+    limit = None if memory is None else parse_memory(memory)
+    with show_status("Masking the table on the cluster"), open_tables(EngineChoice.SPARK, master, table) as (frame,):
         release = mask(frame, chosen, seed=seed, memory=limit)
         return release.save(
             address(output),

@@ -1,4 +1,4 @@
-"""``anonto demo``: the whole way from a made-up table to a masked one with its report."""
+"""``anonto demo``: the whole workflow from a synthetic table to a masked one with its report."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.show import show_facts, working
+from anonto.cli.options import ForceOption
+from anonto.cli.show import show_facts, show_status
+from anonto.masking.private_record import PrivateRecord
 from anonto.methods.registry import FIRST_CHOICE
-from anonto.private_record import PrivateRecord
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from anonto.release import Release
-    from anonto.risk.rate import Risk
+    from anonto.attacks.rate import Risk
+    from anonto.masking.release import Release
     from anonto.taxonomy.taxonomy import Taxonomy
 
 TABLE, PROCEDURES, PLAN, MASKED, REPORT = "discharges.csv", "procedures.csv", "plan.toml", "masked.csv", "report.html"
-PRIVATE = PrivateRecord.beside(MASKED).name
+PRIVATE = PrivateRecord.path_for(MASKED).name
 
 COMMENTS = {
     "": "Made by `anonto demo`. Apply it again, and attack what comes out, with:\n"
     f"anonto mask {TABLE} --plan {PLAN} --output {MASKED} --force\n"
     f"anonto assess {TABLE} {MASKED} --plan {PLAN} --private {PRIVATE} --report {REPORT} --force",
-    "principal_dx": "Codes with a meaning: the ontology says how far two of them are apart.",
-    "procedure": "A hierarchy of one's own, in a file beside this plan.",
+    "principal_dx": "Codes with a meaning: the ontology defines the distance between two of them.",
+    "procedure": "A custom hierarchy, in a file beside this plan.",
     "age": "Could help to identify someone together with the others.",
-    "length_of_stay": "What researchers want to study: released as it is.",
+    "length_of_stay": "What researchers want to study: released unchanged.",
 }
 NOMINAL = {"kind": "nominal", "role": "quasi-identifier"}
 COLUMNS: dict[str, Any] = {
@@ -49,42 +50,42 @@ MASKED_COLUMNS = ["principal_dx", "secondary_dx", "procedure", "age", "sex", "re
 
 def demo(
     *,
-    folder: Annotated[Path, typer.Option("--folder", help="Where the files go.")] = Path("demo-out"),
-    records: Annotated[int, typer.Option("--records", min=100, help="How many discharges to make up.")] = 5_000,
+    folder: Annotated[Path, typer.Option("--folder", help="Folder for the files.")] = Path("demo-out"),
+    records: Annotated[int, typer.Option("--records", min=100, help="Number of synthetic discharges.")] = 5_000,
     seed: Annotated[
-        int, typer.Option("--seed", min=0, max=2**63 - 1, help="For the same files each time; it is no secret.")
+        int, typer.Option("--seed", min=0, max=2**63 - 1, help="Makes the files reproducible; it is not a secret.")
     ] = 1,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: ForceOption = False,
 ) -> None:
-    """Make up a table of discharges, mask it, attack the masked table, and write a report.
+    """Generate a synthetic table of discharges, mask it, attack the masked table, and write a report.
 
     Leaves the table, a hierarchy of procedures, the plan, the masked table, its private record and the report in a
-    folder. The masking follows from `--seed`, so this masked table protects nobody: the people in it are made up.
+    folder. The masking follows from `--seed`, so this masked table protects nobody: the people in it are synthetic.
 
     Example: `anonto demo --records 20000 --folder try-it`
     """
-    from anonto.assessment import assess
+    from anonto.assessment.assess import assess
+    from anonto.engine.run import mask
     from anonto.ontology.catalogue import open_ontology
     from anonto.report.data import report_data
     from anonto.report.terminal import terminal_summary
-    from anonto.run import mask
 
-    with working("Reading ICD-10-CM"):
+    with show_status("Reading ICD-10-CM"):
         icd = open_ontology("icd10cm")
     _make_ready(folder, force=force)
-    with working("Making up discharges"):
+    with show_status("Generating discharges"):
         table = _write_inputs(folder, records, seed, icd, force=force)
-    with working("Masking the table"):
+    with show_status("Masking the table"):
         release = mask(folder / TABLE, folder / PLAN, seed=_mask_seed(seed))
         release.save(folder / MASKED, force=force)
-    with working("Attacking the masked table"):
+    with show_status("Attacking the masked table"):
         found = assess(folder / TABLE, folder / MASKED, folder / PLAN, private=folder / PRIVATE)
-    with working("Writing the report"):
+    with show_status("Writing the report"):
         found.to_html(folder / REPORT, force=force)
-    with working("Computing statistics"):
+    with show_status("Computing statistics"):
         masked = report_data(release)
         facts = [*_statistics(table, release, icd), *_largest_group(masked, "principal_dx")]
-    show_facts(f"{records:,} made-up discharges, coded in {icd.label('ICD10CM')} ({len(icd):,} concepts)", facts)
+    show_facts(f"{records:,} synthetic discharges, coded in {icd.label('ICD10CM')} ({len(icd):,} concepts)", facts)
     typer.secho("Masked", bold=True)
     for line in terminal_summary(masked):
         typer.echo(f"  {line}")
@@ -94,9 +95,9 @@ def demo(
 
 
 def _make_ready(folder: Path, *, force: bool) -> None:
-    """Make the folder, unless one of the files is there already."""
+    """Create the folder; refused if one of the files already exists."""
     from anonto.errors import UnwritableFileError
-    from anonto.table.beside import require_free
+    from anonto.io.atomic_write import require_free
 
     outputs = [folder / name for name in (TABLE, PROCEDURES, PLAN, MASKED, PRIVATE, REPORT)]
     require_free([], outputs, force=force)
@@ -107,21 +108,21 @@ def _make_ready(folder: Path, *, force: bool) -> None:
 
 
 def _write_inputs(folder: Path, records: int, seed: int, icd: Taxonomy, *, force: bool) -> pl.DataFrame:
-    from anonto.plan import Plan
-    from anonto.table.beside import written_beside
-    from anonto.table.generate import discharges, procedure_taxonomy
-    from anonto.table.table import Origin, Table
-    from anonto.table.writing import write_table
+    from anonto.demo.generate import discharges, procedure_taxonomy
+    from anonto.io.atomic_write import atomic_write
+    from anonto.io.table import Origin, Table
+    from anonto.io.writing import write_table
+    from anonto.masking.plan import Plan
 
     table = discharges(records, seed, taxonomy=icd)
     write_table(Table(table, Origin(name=TABLE, format="csv")), folder / TABLE, force=force)
     with (
-        written_beside(folder / PROCEDURES, force=force) as beside,
-        beside.open("w", encoding="utf-8", newline="") as file,
+        atomic_write(folder / PROCEDURES, force=force) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
     ):
         csv.writer(file, lineterminator="\n").writerows([("id", "parent", "label"), *procedure_taxonomy()])
-    with written_beside(folder / PLAN, force=force) as beside:
-        beside.write_text(Plan.from_dict(_plan()).to_toml(COMMENTS), encoding="utf-8")
+    with atomic_write(folder / PLAN, force=force) as temporary:
+        temporary.write_text(Plan.from_dict(_plan()).to_toml(COMMENTS), encoding="utf-8")
     return table
 
 
@@ -130,7 +131,7 @@ def _plan() -> dict[str, Any]:
 
 
 def _mask_seed(seed: int) -> int:
-    """A seed of full length from the one on the command line, which anyone may know."""
+    """A seed of full length derived from the public one on the command line."""
     return int.from_bytes(hashlib.blake2b(f"anonto demo {seed}".encode(), digest_size=16).digest(), "little")
 
 
@@ -150,14 +151,14 @@ def _statistics(table: pl.DataFrame, release: Release, icd: Taxonomy) -> list[tu
 
 
 def mean_in_words(mean: str, taxonomy: Taxonomy) -> str:
-    """The concept in the middle; of the root, which is above every value, that it says nothing."""
+    """The mean concept; says so if it is the root, which carries no information."""
     if mean in taxonomy.roots:
-        return f"{mean}, the root, which every code is below: the codes are of too many kinds to have a middle"
+        return f"{mean}, the root: the codes are too diverse to have a more specific mean"
     return f"{mean} {taxonomy.label(mean)}"
 
 
 def _largest_group(masked: dict[str, Any], column: str) -> list[tuple[str, str]]:
-    """The group of an upper level of the ontology that most records are in."""
+    """The largest group on an upper level of the ontology."""
     (described,) = (one for one in masked["columns"] if one["name"] == column)
     largest = described["ontologies"][0]["levels"][0]["rows"][0]
     return [("largest chapter", f"{largest['label']}: {largest['before']} records, {largest['after']} after masking")]
@@ -174,8 +175,8 @@ def _files() -> list[tuple[str, str]]:
     return [
         (TABLE, "the table"),
         (PROCEDURES, "the hierarchy of its procedures"),
-        (PLAN, "what is masked and how"),
+        (PLAN, "which columns are masked, and how"),
         (MASKED, "the masked table"),
         (PRIVATE, "the seed; with real data, keep it away from the release"),
-        (REPORT, "what was done, what intruders reach, what is left: open it in a browser"),
+        (REPORT, "changes, disclosure risk and information loss: open it in a browser"),
     ]

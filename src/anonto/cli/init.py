@@ -7,51 +7,57 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anonto.cli.ontology import JsonOption
-from anonto.cli.show import show_facts, show_json, show_table, working
-from anonto.errors import counted
+from anonto.cli.options import FolderOption, ForceOption, JsonOption, OntologyOption, TableArgument
+from anonto.cli.show import progress_bar, show_facts, show_json, show_status, show_table
+from anonto.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anonto.propose import Proposal
-
-OntologyOption = Annotated[
-    list[str] | None,
-    typer.Option("--ontology", help="An ontology to try: a file, an RF2 folder or a listed name; may be repeated."),
-]
-FolderOption = Annotated[
-    list[Path] | None,
-    typer.Option("--folder", help="Where to look for ontology files, besides the table's folder; may be repeated."),
-]
+    from anonto.profile.propose import Proposal
 
 
 def init(
-    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, Excel, SPSS, Stata or SAS file.")],
+    table: TableArgument,
     *,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The plan; by default TABLE.plan.toml beside the table.")
     ] = None,
     ontology: OntologyOption = None,
     folder: FolderOption = None,
+    max_risk: Annotated[
+        float | None,
+        typer.Option(
+            "--max-risk",
+            help="Try every method on a sample, and propose the steps that keep the most utility while no attack links "
+            "more than this share of the persons, such as 0.05.",
+        ),
+    ] = None,
     header: Annotated[
-        bool, typer.Option("--header", help="The first row holds the columns' names, though they look like values.")
+        bool, typer.Option("--header", help="The first row holds the column names, though they look like values.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the plan if it exists.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Propose a plan: guess what each column is and recognise its ontology from its values.
 
+    With `--max-risk` the steps are those that keep the most utility within the risk; the runner-up and the reasons are
+    comments in the plan.
+
     Example: `anonto init discharges.csv --ontology icd9cm.csv --output plan.toml`
     """
-    from anonto.propose import propose
-    from anonto.table.beside import files_at, require_free, written_beside
-    from anonto.table.headers import CONFIRMED
+    from anonto.io.atomic_write import atomic_write, files_at, require_free
+    from anonto.io.headers import CONFIRMED
+    from anonto.profile.propose import propose
 
     plan = output or Path(f"{table}.plan.toml")
     given = [file for one in ontology or () for file in files_at(Path(one))]
     require_free([table, *given], [plan], force=force)
-    with working("Looking at the table"):
+    if max_risk is not None:
+        from anonto.sweep.points import require_risk
+
+        require_risk(max_risk)
+    with show_status("Reading the table"):
         proposal = propose(
             table,
             ontologies=ontology or (),
@@ -60,8 +66,10 @@ def init(
             header=CONFIRMED if header else None,
         )
     require_free(proposal.plan.ontology_files, [plan])
-    with written_beside(plan, force=force) as beside:
-        beside.write_text(proposal.to_toml(), encoding="utf-8")
+    if max_risk is not None:
+        proposal = _with_best_steps(proposal, table, plan, max_risk)
+    with atomic_write(plan, force=force) as temporary:
+        temporary.write_text(proposal.to_toml(), encoding="utf-8")
     if as_json:
         reasons = {name: list(said) for name, said in proposal.reasons.items()}
         show_json(
@@ -70,10 +78,26 @@ def init(
                 "plan": proposal.plan.to_dict(),
                 "reasons": reasons,
                 "review": list(proposal.to_review),
+                "why_these_steps": list(proposal.why_these_steps),
+                "second_best": [step.to_dict() for step in proposal.second_best],
+                "person": None if proposal.person is None else proposal.person.to_dict(),
             }
         )
     else:
         _show(proposal, table, plan)
+
+
+def _with_best_steps(proposal: Proposal, table: Path, plan: Path, max_risk: float) -> Proposal:
+    """The proposal with the steps that keep most under a risk."""
+    from anonto.sweep.choice import no_safe_plan
+    from anonto.sweep.recommend import recommend
+
+    with progress_bar("Trying methods") as progress:
+        choice = recommend(table, proposal.plan, max_risk, progress=progress)
+    if choice.point is None:
+        raise no_safe_plan(str(plan), max_risk)
+    second = () if choice.runner_up is None else choice.runner_up.plan.steps
+    return proposal.with_steps(choice.point.plan.steps, choice.why, second)
 
 
 def _show(proposal: Proposal, table: Path, plan: Path) -> None:
@@ -91,15 +115,19 @@ def _show(proposal: Proposal, table: Path, plan: Path) -> None:
     show_table(["column", "kind", "role", "ontology", "why"], rows)
     steps = [(step.method.name, ", ".join(step.columns)) for step in proposal.plan.steps]
     show_facts("Steps", steps or [("none", "no column looks like a quasi-identifier")])
+    for sentence in proposal.why_these_steps:
+        typer.echo(f"  {sentence}")
+    if proposal.person is not None:
+        typer.echo(proposal.person.sentence)
     if proposal.to_review:
-        typer.echo(_what_to_review(proposal.to_review))
-    typer.echo(f"Wrote {plan}; read it through, then: anonto mask {table} --plan {plan} --output …")
+        typer.echo(_review_note(proposal.to_review))
+    typer.echo(f"Wrote {plan}; check it, then run: anonto mask {table} --plan {plan} --output …")
 
 
-def _what_to_review(names: Sequence[str]) -> str:
-    """Say aloud what somebody must decide: nobody reads a plan to the end."""
+def _review_note(names: Sequence[str]) -> str:
+    """Print which columns need a decision, which is easily missed in a long plan."""
     return (
-        f"{counted(len(names), 'column needs', 'columns need')} review: {', '.join(names)}.\n"
-        "Nothing is proved while one that leaves is not confirmed: correct it in the plan, and delete its line "
+        f"{count_of(len(names), 'column needs', 'columns need')} review: {', '.join(names)}.\n"
+        "No guarantee is proved while a released one is not confirmed: correct it in the plan, and delete its line "
         "review = true."
     )

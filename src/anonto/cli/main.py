@@ -1,6 +1,6 @@
-"""The command ``anonto``: its subcommands, and the one place where errors become sentences and exit codes.
+"""The command ``anonto``: its subcommands, and the one place where errors become messages and exit codes.
 
-Exit codes: 0 done, 2 the caller's mistake, 1 ours, 130 stopped by Ctrl-C, 143 by the end that a scheduler asks for.
+Exit codes: 0 success, 2 user error, 1 internal error, 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 
 from __future__ import annotations
@@ -26,19 +26,20 @@ from anonto.cli.profile import profile
 from anonto.cli.reproduce import reproduce
 from anonto.cli.serve import serve
 from anonto.cli.show import say_error, say_warning
+from anonto.cli.split import split
 from anonto.cli.start import main
 from anonto.cli.sweep import sweep
 from anonto.cli.verify import verify
 from anonto.cli.warm_up import warm_up
 from anonto.cli.widths import widths
 
-__all__ = ["app", "main", "run", "stopped"]
+__all__ = ["app", "main", "report_stop", "run"]
 
 Misuse: type[Any] = typer.BadParameter.__mro__[1]
-"""Typer's error for words that it does not understand, which it does not export."""
+"""Typer's usage error, which it does not export."""
 
 PANIC = "PanicException"
-"""What libraries written in Rust raise where they fail; it is no `Exception`."""
+"""The panic of libraries written in Rust, which is not an `Exception`."""
 
 app = typer.Typer(
     name="anonto",
@@ -56,6 +57,7 @@ app.command()(match)
 app.command()(profile)
 app.command()(methods)
 app.add_typer(plan, name="plan")
+app.command()(split)
 app.command()(mask)
 app.command()(assess)
 app.command()(sweep)
@@ -64,6 +66,9 @@ app.command()(widths)
 app.command()(reproduce)
 app.command()(serve)
 app.command()(warm_up)
+
+STOPPED = "Stopped; nothing was left half-written."
+"""Message after Ctrl-C, and after the end that a scheduler asks for."""
 
 
 def _show_version(asked: bool) -> None:
@@ -78,19 +83,18 @@ def _show_version(asked: bool) -> None:
 def options(
     *,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and stop.")
     ] = False,
 ) -> None:
     """Anonymise tables about people by what their values mean."""
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command line; every failure ends in one sentence on standard error."""
+    """Run the command line; every failure prints one message on standard error."""
     from anonto.errors import AnontoWarning
 
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a file's name may be no text
+        sys.stdout.reconfigure(errors="backslashreplace")  # a file name may not be valid text
     try:
         with warnings.catch_warnings():
             warnings.showwarning = say_warning
@@ -99,56 +103,54 @@ def run(arguments: list[str]) -> int:
             code = found if isinstance(found, int) else 0
     except Misuse as error:
         if arguments:
-            say_error(_what_is_misused(error))
+            say_error(_usage_message(error))
         else:
             error.show()  # the help
         return 2
     except KeyboardInterrupt:
-        return stopped()
+        return report_stop()
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 2
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != PANIC:
             raise
-        return _failed(error)
-    return stopped() if code == stopping.INTERRUPTED else code  # so typer answers Ctrl-C
+        return _report_failure(error)
+    return report_stop() if code == stopping.INTERRUPTED else code  # so typer answers Ctrl-C
 
 
-def stopped() -> int:
-    """Say that the work was stopped; the exit code."""
-    from anonto.errors import STOPPED
-
+def report_stop() -> int:
+    """Print that the command was stopped, and return the exit code."""
     stopping.ignore()
     say_error(STOPPED)
     return stopping.exit_code()
 
 
-def _failed(error: BaseException) -> int:
-    """Say what went wrong, whose mistake it is by the exit code; after a stop all that fails follows from it."""
+def _report_failure(error: BaseException) -> int:
+    """Print the error and return the exit code; after a stop, any error counts as a consequence of it."""
     from anonto.errors import InputError
 
     if stopping.was_heard() or _was_interrupted(error):
-        return stopped()
+        return report_stop()
     if isinstance(error, InputError):
         say_error(error.on_the_command_line)
         return 2
     if os.environ.get("ANONTO_DEBUG"):
         raise error
     say_error(
-        f"anonto failed ({type(error).__name__}); this is our mistake: set ANONTO_DEBUG=1 to see where, and report it."
+        f"anonto failed ({type(error).__name__}), an internal error: set ANONTO_DEBUG=1 to see where, and report it."
     )
     return 1
 
 
-def _what_is_misused(error: Any) -> str:
-    """Words that the command does not know, or that are missing, in a sentence."""
+def _usage_message(error: Any) -> str:
+    """The message about unknown or missing arguments."""
     command = error.ctx.command_path if error.ctx is not None else "anonto"
     said = " ".join(error.format_message().split()).rstrip(".")
-    return f"{said}; `{command} -h` lists what can be given."
+    return f"{said}; `{command} -h` lists the options."
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Whether an error only followed from Ctrl-C, as when threads can no longer be started."""
+    """Return whether an error is a consequence of Ctrl-C, such as threads that can no longer be started."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, KeyboardInterrupt):

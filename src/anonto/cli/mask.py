@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.clusters import Engine, EngineOption, MasterOption, mask_on_cluster, require_engine
-from anonto.cli.ontology import JsonOption
-from anonto.cli.show import show_facts, show_json, working
-from anonto.private_record import PrivateRecord
+from anonto.cli.clusters import EngineChoice, EngineOption, MasterOption, mask_on_cluster, require_engine
+from anonto.cli.options import ForceOption, JsonOption
+from anonto.cli.show import show_facts, show_json, show_status
+
+if TYPE_CHECKING:
+    from anonto.masking.release import Outputs
 
 
 def mask(
@@ -24,82 +26,99 @@ def mask(
     plan: Annotated[Path, typer.Option("--plan", "-p", help="The plan, as TOML; `anonto init` proposes one.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The masked table; its suffix names the format.")],
     private: Annotated[
-        Path | None, typer.Option("--private", help="Where the seed goes; by default OUTPUT.private.json.")
+        Path | None,
+        typer.Option("--private", help="File for the private record with the seed; by default OUTPUT.private.json."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Also write a report for inside the house, as HTML.")
+        Path | None, typer.Option("--report", help="Also write a report for internal use, as HTML.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="For the same release each time; a short seed can be guessed.")
+        int | None, typer.Option("--seed", help="Makes the release reproducible; a short seed can be guessed.")
     ] = None,
     keep_order: Annotated[
-        bool, typer.Option("--keep-order", help="Keep the rows in order, which links them to the original.")
+        bool, typer.Option("--keep-order", help="Keep the order of rows, which links them to the original.")
     ] = False,
     memory: Annotated[
         str | None,
         typer.Option(
             "--memory",
-            help="How much memory may be used, as 2GB; a CSV or Parquet table that does not fit is masked in two "
-            "passes. What waits is kept in a folder beside the output that only you can read: with shuffled rows it "
+            help="Memory limit, such as 2GB; a CSV or Parquet table that does not fit is masked in two "
+            "passes. Temporary files are in a folder beside the output that only you can read: with shuffled rows they "
             "may take as much disk as the rows in memory. The output is the same, unless groups have to be formed in "
-            "blocks. On a cluster it is the memory of the driver that fits the methods.",
+            "blocks. On a cluster it is the memory of the driver, which fits the methods.",
         ),
     ] = None,
-    engine: EngineOption = Engine.LOCAL,
+    engine: EngineOption = EngineChoice.LOCAL,
     master: MasterOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Mask a table as a plan says.
+    """Mask a table according to a plan.
 
     Example: `anonto mask discharges.csv --plan plan.toml --output masked.csv --report report.html`
     """
     require_engine(engine, master)
-    record = private or PrivateRecord.beside(output)
-    how: dict[str, Any] = {
-        "seed": seed,
-        "memory": memory,
-        "keep_order": keep_order,
-        "report": report,
-        "force": force,
-    }
-    if engine == Engine.SPARK:
+    how: dict[str, Any] = {"seed": seed, "memory": memory, "keep_order": keep_order, "report": report, "force": force}
+    if engine == EngineChoice.SPARK:
         evidence = mask_on_cluster(table, plan, output, master=master, private=private, **how)
     else:
-        from anonto.run import mask_file
+        from anonto.engine.run import mask_file
 
-        with working("Masking the table"):
-            evidence = mask_file(table, plan, output, private=record, **how).evidence
+        with show_status("Masking the table"):
+            evidence = mask_file(table, plan, output, private=private or True, **how).evidence
     if as_json:
         show_json(evidence)
     else:
-        _show(evidence, output, record, report)
+        from anonto.masking.plan import plan_of
+        from anonto.masking.release import Outputs
+
+        _show(evidence, Outputs.of(output, private or True, report), plan_of(plan).pseudonym)
 
 
-def _show(evidence: dict[str, Any], output: Path, record: Path, report: Path | None) -> None:
-    from anonto.errors import counted
-    from anonto.report.words import guarantee_line
+def _show(evidence: dict[str, Any], written: Outputs, pseudonym: str | None) -> None:
+    from anonto.report.words import guarantee_line, nearness_sentence, rows_of_persons
+    from anonto.wording import count_of
 
     facts = [("records", f"{evidence['n_records']:,} released, {evidence['dropped_records']:,} dropped")]
+    if rows := evidence.get("rows"):
+        released = f"{evidence['n_records']:,} in {rows['after']:,} rows"
+        dropped = f"{evidence['dropped_records']:,} dropped"
+        if further := rows.get("left_out"):
+            rest = count_of(further, "further row", "further rows")
+            dropped += f"; {rest} of {count_of(rows['persons_limited'], 'person')} left out"
+        facts = [
+            ("persons", f"{released} released, {dropped}"),
+            ("rows per person", rows_of_persons(rows)),
+        ]
     for number, step in enumerate(evidence["steps"], start=1):
         parameters = ", ".join(f"{key} = {value}" for key, value in step["parameters"].items())
         facts.append((f"step {number}", f"{step['method']}{f' ({parameters})' if parameters else ''}"))
         facts.extend(
             (
                 f"  {name}",
-                f"{counted(step['unchanged'][name], 'cell')} unchanged, {step['untouched'][name]:,} without a partner, "
-                f"{step['missing'][name]:,} missing; RMSE {step['rmse'][name]:.4f}",
+                f"{count_of(step['unchanged'][name], 'cell')} unchanged, {step['untouched'][name]:,} without a "
+                f"partner, {step['missing'][name]:,} missing; RMSE {step['rmse'][name]:.4f}",
             )
             for name in step["columns"]
         )
-    facts.append(("identifiers dropped", ", ".join(evidence["dropped_columns"]) or "none"))
+        if "loss_bound" in step:
+            facts.append(("  from the best", nearness_sentence(step["loss"], step["loss_bound"])))
+        facts.extend(
+            (f"  {name}", f"{count_of(n, 'cell')} without a concept, left in their record")
+            for name, n in step["unmatched"].items()
+            if n
+        )
+    dropped_columns = [name for name in evidence["dropped_columns"] if name != pseudonym]
+    facts.append(("identifiers dropped", ", ".join(dropped_columns) or "none"))
+    if pseudonym is not None:
+        facts.append(("pseudonyms", pseudonym))
     facts.append(("released as they are", ", ".join(evidence["released_as_is"]) or "none"))
-    facts.append(("masked table", str(output)))
-    facts.append(("private record", f"{record} (the seed: keep it away from the release)"))
-    if report is not None:
-        facts.append(("report", str(report)))
+    facts.append(("masked table", str(written.table)))
+    facts.append(("private record", f"{written.record} (the seed: keep it away from the release)"))
+    if written.report is not None:
+        facts.append(("report", str(written.report)))
     show_facts("Masked", facts)
-    promised = [
+    guarantees = [
         (f"step {number}", guarantee_line(step["guarantee"])) for number, step in enumerate(evidence["steps"], start=1)
     ]
-    show_facts("Guarantees", promised or [("", "none: the plan has no step")])
+    show_facts("Guarantees", guarantees or [("", "none: the plan has no step")])

@@ -1,4 +1,4 @@
-"""``anonto match``: how much of a column an ontology knows."""
+"""``anonto match``: match a column with an ontology."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.ontology import FormatOption, JsonOption
+from anonto.cli.options import ForceOption, FormatOption, JsonOption
 from anonto.cli.show import show_facts, show_json, show_table
 
 if TYPE_CHECKING:
-    from anonto.table.match import Matches
+    from anonto.encoding.match import Matches
 
 VALUES_SHOWN = 20
 
@@ -30,46 +30,44 @@ def match(
         typer.Option(
             "--plan",
             "-p",
-            help="Instead of an ontology: a plan that says what the column is; numbers that cannot be read and values "
-            "that its order does not list are told, too.",
+            help="Instead of an ontology: a plan that describes the column; unreadable numbers and values "
+            "missing from its order are reported, too.",
         ),
     ] = None,
     format_name: FormatOption = None,
     na: Annotated[
-        list[str] | None,
-        typer.Option("--na", help="A text that means missing, such as '?'; may be repeated."),
+        list[str] | None, typer.Option("--na", help="A text that means missing, such as '?'; may be repeated.")
     ] = None,
-    fuzzy: Annotated[
-        bool, typer.Option("--fuzzy", help="Place by likeness to a label what nothing else fits.")
-    ] = False,
+    fuzzy: Annotated[bool, typer.Option("--fuzzy", help="Match remaining values by similarity to a label.")] = False,
     values: Annotated[
-        bool,
-        typer.Option("--values", help="Also print values that did not match; they are data about people."),
+        bool, typer.Option("--values", help="Also print unmatched values; they are data about people.")
     ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             help="Write value, concept and rule of every distinct value as CSV, with suggestions for the 1,000 most "
-            "frequent that did not match.",
+            "frequent unmatched ones.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the output if it exists.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Match the values of a column to the concepts of an ontology, or to what a plan says of the column.
+    """Match the values of a column to the concepts of an ontology, or with its description in a plan.
 
     Example: `anonto match discharges.csv --column diag_1 --ontology icd9cm.csv --na '?'`
     """
-    from anonto.errors import AllMissingError, ParameterError, PlanError, is_unicode
+    from anonto.encoding.match import match as match_values
+    from anonto.encoding.match import read_text_column
+    from anonto.encoding.refusals import all_missing
+    from anonto.errors import ParameterError, PlanError
+    from anonto.io.atomic_write import require_free
     from anonto.ontology.catalogue import open_ontology
-    from anonto.table.beside import require_free
-    from anonto.table.files import read_text_column
-    from anonto.table.match import match as match_values
+    from anonto.wording import is_unicode
 
     if plan is not None:
         if ontology or format_name or na or fuzzy or output:
-            raise PlanError("A plan says itself what its columns are", "give --plan with --values and --json alone")
+            raise PlanError("The plan describes its columns; give --plan with --values and --json only.")
         _match_plan(table, column, plan, values=values, as_json=as_json)
         return
     if ontology is None:
@@ -80,11 +78,11 @@ def match(
     texts = read_text_column(table, column, tuple(na or ()))
     matches = match_values(texts, open_ontology(ontology, format=format_name), fuzzy=fuzzy)
     if not matches.column.values:
-        raise AllMissingError(len(matches.column), column)
+        raise all_missing(len(matches.column), column)
     if output is not None:
         _write(matches, output, force=force)
     if as_json:
-        show_json({"column": column, **matches.summary(), **(_listing(matches) if values else {})})
+        show_json({"column": column, **matches.summary(), **(_unmatched_as_data(matches) if values else {})})
         return
     _show(matches, column)
     if values:
@@ -94,17 +92,19 @@ def match(
 
 
 def _match_plan(table: str, column: str, plan: Path, *, values: bool, as_json: bool) -> None:
-    """Tell what of a column does not fit the plan."""
-    from anonto.errors import counted
-    from anonto.plan import plan_of
-    from anonto.table.misfits import misfits
-    from anonto.table.prepare import opener
-    from anonto.table.reading import read_table
+    """Report the values of a column that do not fit the plan."""
+    from anonto.encoding.prepare import find_misfits, opener
+    from anonto.io.reading import read_table
+    from anonto.masking.plan import plan_of
+    from anonto.masking.units import not_for_units
+    from anonto.wording import count_of
 
     chosen = plan_of(plan)
+    if chosen.has_units:
+        raise not_for_units("`anonto match --plan`")
     description = chosen.description(column)
     cells = read_table(table, **chosen.reading).column(column)
-    encoded, found = misfits(column, cells, description, opener(chosen.folder))
+    encoded, found = find_misfits(column, cells, description, opener(chosen.folder))
     n_cells, n_missing = len(encoded) - encoded.n_missing, encoded.n_missing
     unfit = {"distinct": len(found), "cells": sum(one.cells for one in found)}
     if as_json:
@@ -117,11 +117,11 @@ def _match_plan(table: str, column: str, plan: Path, *, values: bool, as_json: b
         [
             ("cells", f"{n_cells:,} with a value, {n_missing:,} missing"),
             ("distinct values", f"{len(encoded.values):,}"),
-            ("do not fit", f"{counted(unfit['distinct'], 'distinct value')}, {counted(unfit['cells'], 'cell')}"),
+            ("do not fit", f"{count_of(unfit['distinct'], 'distinct value')}, {count_of(unfit['cells'], 'cell')}"),
         ],
     )
     if found and not values:
-        typer.echo("See them, and the rows they stand in, with --values.")
+        typer.echo("Use --values to list them with their rows.")
     elif found:
         shown = [[one.value, f"{one.cells:,}", f"{one.row:,}"] for one in found[:VALUES_SHOWN]]
         show_table(["does not fit", "cells", "first row below the header"], shown)
@@ -137,10 +137,7 @@ def _show(matches: Matches, column: str) -> None:
         [
             ("cells", f"{summary['cells']:,} with a value, {summary['missing']:,} missing"),
             ("distinct values", f"{summary['distinct']:,}"),
-            (
-                "coverage",
-                f"{coverage['cells']:.2%} of cells, {coverage['distinct']:.2%} of distinct values",
-            ),
+            ("coverage", f"{coverage['cells']:.2%} of cells, {coverage['distinct']:.2%} of distinct values"),
             *(
                 (f"by {rule}", f"{found['distinct']:,} distinct values, {found['cells']:,} cells")
                 for rule, found in summary["rules"].items()
@@ -164,17 +161,10 @@ def _show_values(matches: Matches) -> None:
         show_table(["zeros restored", "concept"], [[value, concept] for value, concept in shown])
 
 
-def _listing(matches: Matches) -> dict[str, Any]:
+def _unmatched_as_data(matches: Matches) -> dict[str, Any]:
     return {
         "not_matched": [
-            {
-                "value": value,
-                "cells": cells,
-                "suggestions": [
-                    {"concept": s.concept, "label": s.label, "likeness": s.likeness}
-                    for s in matches.suggestions.get(value, ())
-                ],
-            }
+            {"value": value, "cells": cells, "suggestions": [asdict(one) for one in matches.suggestions.get(value, ())]}
             for value, cells in matches.unmatched.items()
         ],
         "leading_zeros": dict(matches.padded),
@@ -183,12 +173,12 @@ def _listing(matches: Matches) -> dict[str, Any]:
 
 def _write(matches: Matches, output: Path, *, force: bool) -> None:
     """Write the mapping, readable by the owner alone: the values are data about people."""
-    from anonto.table.beside import written_beside
+    from anonto.io.atomic_write import atomic_write
 
     counts = dict(zip(matches.column.values, matches.column.counts.tolist(), strict=True))
     with (
-        written_beside(output, force=force, mode=0o600) as beside,
-        beside.open("w", encoding="utf-8", newline="") as file,
+        atomic_write(output, force=force, mode=0o600) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file)
         writer.writerow(["value", "cells", "concept", "rule", "suggestions"])

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from anonto.cli.ontology import JsonOption
+from anonto.cli.options import JsonOption
 from anonto.cli.show import show_facts, show_json, show_table
 
 
@@ -15,19 +15,18 @@ def methods(
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """List the masking methods with what is proved of them, or print one with its parameters.
+    """List the masking methods with their guarantees, or print one with its parameters.
 
-    Methods of other packages are among them.
+    Methods of other packages are included.
 
     Example: `anonto methods group-swap`
     """
-    from anonto.errors import UnknownMethodError
-    from anonto.methods.registry import METHODS
-    from anonto.methods.schema import described
+    from anonto.methods.registry import METHODS, unknown_method
+    from anonto.methods.schema import describe_method
 
     if name is not None and name not in METHODS:
-        raise UnknownMethodError(name, METHODS)
-    found = [described(METHODS[one]) for one in ([name] if name is not None else METHODS)]
+        raise unknown_method(name, METHODS)
+    found = [describe_method(METHODS[one]) for one in ([name] if name is not None else METHODS)]
     if as_json:
         show_json({"methods": found} if name is None else found[0])
     elif name is None:
@@ -44,7 +43,7 @@ def _show(method: dict[str, Any]) -> None:
             ("does", method["does"]),
             ("columns", method["columns"]),
             ("keeps", method["keeps"].removeprefix("Keeps ")),
-            ("proves", method["proved"] or "nothing; judge it by the attacks"),
+            ("proves", method["proved"] or "none; judge it by the attacks"),
         ],
     )
     if not method["parameters"]:

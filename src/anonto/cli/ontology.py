@@ -1,4 +1,4 @@
-"""``anonto ontology`` and ``anonto ontologies``: what an ontology is like, and which have a name."""
+"""``anonto ontology`` and ``anonto ontologies``: the health card of an ontology, and the listed ontologies."""
 
 from __future__ import annotations
 
@@ -6,27 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
+from anonto.cli.options import FormatOption, JsonOption
 from anonto.cli.show import show_facts, show_json, show_table
-from anonto.ontology.readers import OWN
-
-FormatOption = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help=f"{' or '.join(', '.join(OWN).rsplit(', ', 1))}; by default told from the content.",
-    ),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print data for machines.")]
 
 
 def ontology(
     file: Annotated[str, typer.Argument(help="A file, an RF2 release folder, or a listed name.")],
     *,
     format_name: FormatOption = None,
-    root: Annotated[str | None, typer.Option("--root", help="Keep this concept and its descendants only.")] = None,
+    root: Annotated[str | None, typer.Option("--root", help="Keep only this concept and its descendants.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the health card of an ontology: its size and shape, and what was wrong with the file.
+    """Print the health card of an ontology: its size and shape, and problems of the file.
 
     Example: `anonto ontology doid.obo.gz`
     """
@@ -41,13 +32,13 @@ def ontology(
 
 
 def ontologies(*, as_json: JsonOption = False) -> None:
-    """List the ontologies that can be used by name.
+    """List the ontologies that are available by name.
 
     Example: `anonto ontologies`
     """
     from anonto.ontology.catalogue import LISTED
 
-    listed = [
+    listed: list[dict[str, Any]] = [
         {
             "name": one.name,
             "title": one.title,
@@ -60,20 +51,12 @@ def ontologies(*, as_json: JsonOption = False) -> None:
     if as_json:
         show_json(listed)
         return
-    rows = [
-        [
-            str(one["name"]),
-            str(one["title"]),
-            "yes" if one["available"] else str(one["install"]),
-            str(one["origin"]),
-        ]
-        for one in listed
-    ]
+    rows = [[one["name"], one["title"], "yes" if one["available"] else one["install"], one["origin"]] for one in listed]
     show_table(["name", "ontology", "installed", "origin"], rows)
 
 
 def _show_card(card: dict[str, Any]) -> None:
-    from anonto.errors import one_line
+    from anonto.wording import one_line
 
     version = f", version {card['version']}" if card["version"] else ""
     title = f"{card['source']} ({card['format']}{version})"
@@ -84,7 +67,7 @@ def _facts(card: dict[str, Any]) -> list[tuple[str, str]]:
     edges, branching, obsolete = card["edges"], card["branching"], card["obsolete"]
     replaced = obsolete["replaced"]
     dropped = edges["dangling"] + edges["duplicate"] + edges["redundant"]
-    roots = ", ".join(_named(root) for root in card["roots"])
+    roots = ", ".join(concept_name(root) for root in card["roots"])
     more = card["n_roots"] - len(card["roots"])
     of_the_file = "" if card["restricted_to"] is None else " in the whole file"
     part = [] if card["restricted_to"] is None else [("part", f"{card['restricted_to']} and what lies below it")]
@@ -98,16 +81,10 @@ def _facts(card: dict[str, Any]) -> list[tuple[str, str]]:
             + ("; a virtual root above them counts nowhere" if card["virtual_root"] else ""),
         ),
         ("depth", f"{card['depth']} nodes on the longest way from a root"),
-        (
-            "branching",
-            f"{branching['mean']:.1f} children of an inner concept on average, {branching['max']:,} at most",
-        ),
+        ("branching", f"{branching['mean']:.1f} children of an inner concept on average, {branching['max']:,} at most"),
         ("several parents", f"{card['several_parents']:,} concepts"),
         ("labels", f"{card['concepts'] - card['without_label']:,}, synonyms {card['synonyms']:,}"),
-        (
-            "other ids",
-            f"{card['alternative_ids']:,} alternative, {obsolete['ids']:,} obsolete ({replaced:,} replaced)",
-        ),
+        ("other ids", f"{card['alternative_ids']:,} alternative, {obsolete['ids']:,} obsolete ({replaced:,} replaced)"),
         ("cycles", "none"),
         ("relations", f"{', '.join(card['relations'])}: {edges['read']:,} read{of_the_file}, {edges['kept']:,} kept"),
         (
@@ -118,16 +95,13 @@ def _facts(card: dict[str, Any]) -> list[tuple[str, str]]:
                 + f"{edges['duplicate']:,} repeated, {edges['redundant']:,} shortcuts"
             ),
         ),
-        (
-            "concepts dropped",
-            f"{card['isolated_concepts_dropped']:,} with neither parent nor child{of_the_file}",
-        ),
+        ("concepts dropped", f"{card['isolated_concepts_dropped']:,} with neither parent nor child{of_the_file}"),
         ("relabelled", f"{card['relabelled_concepts']:,} concepts with several labels{of_the_file}; the first is kept"),
-        ("for example", "; ".join(_named(concept) for concept in card["labels"])),
+        ("for example", "; ".join(concept_name(concept) for concept in card["labels"])),
         ("sha256", card["sha256"]),
     ]
 
 
-def _named(concept: dict[str, str]) -> str:
-    label = concept["label"]
-    return f"{concept['id']} {label}" if label and label != concept["id"] else concept["id"]
+def concept_name(concept: dict[str, str]) -> str:
+    """Id and label of a concept; the id alone if there is no other label."""
+    return concept["id"] if concept["label"] in {"", concept["id"]} else f"{concept['id']} {concept['label']}"

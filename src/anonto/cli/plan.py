@@ -1,4 +1,4 @@
-"""``anonto plan``: the schema of plans, the check of one, and one with all that it leaves to defaults."""
+"""``anonto plan``: print the schema of plans, check a plan, or print it with its defaults."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anonto.cli.ontology import JsonOption
+from anonto.cli.options import JsonOption
 from anonto.cli.show import show_json
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan file.")]
@@ -17,13 +17,13 @@ plan = typer.Typer(no_args_is_help=True, rich_markup_mode="markdown", help="Chec
 
 @plan.command()
 def schema() -> None:
-    """Print the JSON Schema of a plan: for editors that complete and check what is typed.
+    """Print the JSON Schema of a plan: for editors that complete and check plans.
 
-    Methods of other packages are in it.
+    Methods of other packages are included.
 
     Example: `anonto plan schema > plan.schema.json`
     """
-    from anonto.plan import plan_schema
+    from anonto.masking.plan import plan_schema
 
     show_json(plan_schema())
 
@@ -34,29 +34,29 @@ def check(file: PlanArgument, *, as_json: JsonOption = False) -> None:
 
     Example: `anonto plan check plan.toml`
     """
-    from anonto.errors import listed
-    from anonto.plan import plan_of
+    from anonto.masking.plan import plan_of
+    from anonto.wording import list_names
 
     found = plan_of(file)
-    to_review = found.unreviewed(found.columns)
+    to_review = found.unreviewed_columns(found.columns)
     if as_json:
         show_json({"columns": len(found.columns), "steps": len(found.steps), "to_review": list(to_review)})
         return
     typer.echo(f"The plan is valid: columns described: {len(found.columns)}, steps: {len(found.steps)}.")
     if to_review:
-        typer.echo(f"Nobody has confirmed yet: {listed(to_review)}.")
+        typer.echo(f"Not confirmed yet: {list_names(to_review)}.")
 
 
 @plan.command()
 def show(file: PlanArgument, *, as_json: JsonOption = False) -> None:
-    """Print a plan with every key that it leaves out and that has a default.
+    """Print a plan with the default of every key that it leaves out.
 
     Example: `anonto plan show plan.toml`
     """
-    from anonto.plan import plan_of
-    from anonto.toml import to_toml
+    from anonto.io.toml import to_toml
+    from anonto.masking.plan import plan_of
 
-    filled = plan_of(file).filled()
+    filled = plan_of(file).with_defaults()
     if as_json:
         show_json(filled)
     else:

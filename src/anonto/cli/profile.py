@@ -1,4 +1,4 @@
-"""``anonto profile``: what a table is like, and what in it singles people out."""
+"""``anonto profile``: describe a table, and the combinations that single people out."""
 
 from __future__ import annotations
 
@@ -7,55 +7,66 @@ from typing import Annotated, Any
 
 import typer
 
-from anonto.cli.clusters import Engine, EngineOption, MasterOption, profile_files, require_engine
-from anonto.cli.init import FolderOption, OntologyOption
-from anonto.cli.ontology import JsonOption
-from anonto.cli.show import show_json, show_table, working
+from anonto.cli.clusters import EngineChoice, EngineOption, MasterOption, profile_files, require_engine
+from anonto.cli.ontology import concept_name
+from anonto.cli.options import FolderOption, JsonOption, OntologyOption, TableArgument
+from anonto.cli.show import show_json, show_status, show_table
 
 SHOWN = 15
 
 
 def profile(
-    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, Excel, SPSS, Stata or SAS file.")],
+    table: TableArgument,
     *,
     plan: Annotated[
         Path | None,
-        typer.Option("--plan", "-p", help="What the columns are; without it, guessed as `anonto init` does."),
+        typer.Option(
+            "--plan", "-p", help="Plan that describes the columns; without it, they are guessed as by `anonto init`."
+        ),
     ] = None,
     ontology: OntologyOption = None,
     folder: FolderOption = None,
-    engine: EngineOption = Engine.LOCAL,
+    engine: EngineOption = EngineChoice.LOCAL,
     master: MasterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe the columns of a table, how they hang together, and which combinations single people out.
+    """Describe the columns of a table, how they are related, and which combinations single people out.
 
     Example: `anonto profile discharges.csv --plan plan.toml`
     """
     from anonto.errors import PlanError
-    from anonto.plan import plan_of
-    from anonto.propose import propose
-    from anonto.stats.profile import profile as profile_of
-    from anonto.table.reading import read_table
+    from anonto.io.reading import read_table
+    from anonto.masking.plan import plan_of
+    from anonto.profile.profile import profile as profile_of
+    from anonto.profile.propose import propose
 
     if plan is not None and (ontology or folder):
-        raise PlanError("A plan names its ontologies itself", "leave out --ontology and --folder, or --plan")
+        raise PlanError("The plan names its ontologies; leave out --ontology and --folder, or --plan.")
     require_engine(engine, master)
-    if engine == Engine.SPARK and plan is None:
-        raise PlanError("On a cluster columns are not guessed", "say with --plan what they are")
-    with working("Looking at the table"):
+    if engine == EngineChoice.SPARK and plan is None:
+        raise PlanError("Columns are not guessed on a cluster; describe them with --plan.")
+    with show_status("Reading the table"):
         if plan is not None:
             chosen = plan_of(plan)
         else:
             chosen = propose(table, ontologies=ontology or (), folders=folder or ()).plan
-        if engine == Engine.SPARK:
+        if engine == EngineChoice.SPARK:
             found = profile_files(table, chosen, master)
         else:
             found = profile_of(read_table(table, **chosen.reading), chosen)
     if as_json:
         show_json({"plan": str(plan) if plan else "guessed", **found})
         return
-    typer.secho(f"{table}: {found['n_records']:,} records; the columns {_origin(plan)}", bold=True)
+    from anonto.report.words import rows_of_persons
+
+    unit = f"persons in {found['rows']['before']:,} rows" if "unit" in found else "records"
+    typer.secho(f"{table}: {found['n_records']:,} {unit}; the columns {_origin(plan)}", bold=True)
+    if "unit" in found:
+        typer.echo(f"Rows per person: {rows_of_persons(found['rows'])}.")
+    if "person" in found:
+        typer.echo(found["person"]["sentence"])
+    if "weighted_by" in found:
+        typer.echo(f"Means, spreads, quantiles and correlations are weighted by {found['weighted_by']}.")
     _show_columns(found["columns"])
     _show_pairs(found["pairs"], found["left_out"]["pairs"])
     _show_combinations(found["combinations"], found["left_out"]["combinations"])
@@ -85,34 +96,32 @@ def _show_columns(columns: list[dict[str, Any]]) -> None:
 def _middle(one: dict[str, Any]) -> str:
     if "numbers" in one:
         numbers = one["numbers"]
-        quantiles = [f"{int(key[1:])} %: {_rounded(value)}" for key, value in numbers.items() if key.startswith("q")]
-        return f"mean {_rounded(numbers['mean'])}, sd {_rounded(numbers['sd'])}; {', '.join(quantiles)}"
+        shares = [key for key in numbers if key.startswith("q")]
+        quantiles = [f"{int(key[1:])} %: {_format_number(numbers[key])}" for key in shares]
+        return f"mean {_format_number(numbers['mean'])}, sd {_format_number(numbers['sd'])}; {', '.join(quantiles)}"
     return "; ".join(f"{_mean(part['mean'])}, variance {part['variance']:.4f}" for part in one.get("semantic", []))
 
 
-def _rounded(number: float) -> str:
+def _format_number(number: float) -> str:
     return f"{number:,.0f}" if 1_000 <= abs(number) < 1e15 else f"{number:.4g}"
 
 
 def _mean(concept: dict[str, Any]) -> str:
-    """The concept in the middle; the root, which is above every value, tells nothing of them."""
-    return f"none below the root {concept['id']}" if concept["is_root"] else _named(concept)
-
-
-def _named(concept: dict[str, str]) -> str:
-    return concept["id"] if concept["label"] in {"", concept["id"]} else f"{concept['id']} {concept['label']}"
+    """The mean concept; the root, which is above every value, carries no information."""
+    return f"none below the root {concept['id']}" if concept["is_root"] else concept_name(concept)
 
 
 def _show_pairs(pairs: list[dict[str, Any]], left_out: list[str]) -> None:
     if pairs:
-        rows = [
-            [" × ".join(one["columns"]), f"{one['distance_correlation']:.4f}", f"{one['bias_corrected']:.4f}"]
-            for one in pairs[:SHOWN]
-        ]
-        show_table(["pair", "distance correlation", "squared, bias-corrected"], rows)
+        header = ["pair", "distance correlation"]
+        rows = [[" × ".join(one["columns"]), f"{one['distance_correlation']:.4f}"] for one in pairs[:SHOWN]]
+        if "bias_corrected" in pairs[0]:
+            header.append("squared, bias-corrected")
+            rows = [[*row, f"{one['bias_corrected']:.4f}"] for row, one in zip(rows, pairs[:SHOWN], strict=True)]
+        show_table(header, rows)
         _show_rest(len(pairs) - SHOWN, "weaker pairs")
     if left_out:
-        typer.echo(f"In no pair, for want of memory or time: {', '.join(left_out)}.")
+        typer.echo(f"Not paired, to limit memory and time: {', '.join(left_out)}.")
 
 
 def _show_combinations(combinations: list[dict[str, Any]], left_out: list[str]) -> None:
@@ -121,10 +130,10 @@ def _show_combinations(combinations: list[dict[str, Any]], left_out: list[str]) 
             [" × ".join(one["columns"]), f"{one['unique_records']:,}", f"{one['share']:.1%}"]
             for one in combinations[:SHOWN]
         ]
-        show_table(["quasi-identifiers together", "records that are alone with their values", "share"], rows)
-        _show_rest(len(combinations) - SHOWN, "less telling combinations")
+        show_table(["quasi-identifiers together", "records that are unique in these columns", "share"], rows)
+        _show_rest(len(combinations) - SHOWN, "less identifying combinations")
     if left_out:
-        typer.echo(f"In no combination, as the others tell more: {', '.join(left_out)}.")
+        typer.echo(f"In no combination, because others identify more: {', '.join(left_out)}.")
 
 
 def _show_rest(number: int, what: str) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anonto.cli.show import progress_bar, say_error, show_facts, show_table, working
+from anonto.cli.show import progress_bar, say_error, show_facts, show_status, show_table
 
 if TYPE_CHECKING:
-    from anonto.reproduction.results import Reproduction
+    from anonto.papers.results import Reproduction
 
 
 class PaperChoice(StrEnum):
-    """Which papers."""
+    """The papers to choose from."""
 
     RANK_SWAPPING = "rank-swapping"
     EQUI_WIDTH = "equi-width"
@@ -28,10 +28,9 @@ def reproduce(
     *,
     paper: Annotated[PaperChoice, typer.Option("--paper", help="Which paper.")] = PaperChoice.ALL,
     data: Annotated[
-        Path | None,
-        typer.Option("--data", help="The folder of public files; without it, discharges are made up."),
+        Path | None, typer.Option("--data", help="The folder of public files; without it, discharges are synthetic.")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="The folder that is written.")] = Path("reproduction-out"),
+    out: Annotated[Path, typer.Option("--out", help="The output folder.")] = Path("reproduction-out"),
     quick: Annotated[
         bool, typer.Option("--quick", help="Fewer seeds, parameters and records: under a minute.")
     ] = False,
@@ -54,22 +53,22 @@ def reproduce(
     Example: `anonto reproduce --quick --out try-it`
     """
     from anonto.errors import ParameterError
-    from anonto.reproduction.claims import failures
-    from anonto.reproduction.whole import PAPERS, source_of
-    from anonto.reproduction.whole import reproduce as run_experiments
-    from anonto.reproduction.writing import require_free, write
+    from anonto.papers.claims import failures
+    from anonto.papers.whole import PAPERS, source_of
+    from anonto.papers.whole import reproduce as run_experiments
+    from anonto.papers.writing import require_free, write
 
     if (snomed is None) != (map_file is None):
         raise ParameterError(
             "--map", "given with --snomed, and only with it", None if map_file is None else str(map_file)
         )
     require_free(out, force=force)
-    with working("Reading the data"):
+    with show_status("Reading the data"):
         source = source_of(data, None if snomed is None or map_file is None else (snomed, map_file))
     papers = [one for one in PAPERS if paper.value in {one, "all"}]
     with progress_bar("Running experiments") as progress:
         run = run_experiments(source, papers, quick=quick, workers=workers, progress=progress)
-    with working("Writing the pages"):
+    with show_status("Writing the pages"):
         write(run, out, force=force)
     _show(run, out)
     failed = failures(run.claims)
@@ -80,9 +79,9 @@ def reproduce(
 
 
 def _show(run: Reproduction, out: Path) -> None:
-    from anonto.reproduction.claims import counted_verdicts
+    from anonto.papers.claims import count_verdicts
 
-    counts = counted_verdicts(run.claims)
+    counts = count_verdicts(run.claims)
     show_facts(
         "Reproduced",
         [
@@ -92,7 +91,7 @@ def _show(run: Reproduction, out: Path) -> None:
         ],
     )
     show_table(
-        ["paper", "claim", "", "verdict", "what is claimed"],
+        ["paper", "claim", "", "verdict", "claim"],
         [
             (paper.name, claim.key, claim.kind, claim.verdict, claim.text)
             for paper in run.papers

@@ -1,4 +1,4 @@
-"""How the command line speaks: sentences on standard error, results on standard output."""
+"""Output of the command line: messages on standard error, results on standard output."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import json
 import sys
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def say_error(sentence: str) -> None:
-    """Say what went wrong."""
+    """Print an error."""
     typer.secho(f"Error: {sentence}", fg=typer.colors.RED, err=True)
 
 
@@ -27,7 +27,7 @@ def say_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Say a warning of the package in one line; other libraries' warnings are not for the user."""
+    """Print a warning of the package in one line; warnings of other libraries are not shown."""
     del filename, lineno, file, line
     from anonto.errors import AnontoWarning
 
@@ -36,12 +36,12 @@ def say_warning(
 
 
 def show_json(data: Any) -> None:
-    """Print data for machines."""
+    """Print JSON."""
     typer.echo(json.dumps(data, ensure_ascii=False, indent=2))
 
 
 def show_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
-    """Print a title and aligned pairs of words."""
+    """Print a title and aligned pairs of name and value."""
     rows = list(facts)
     width = max((len(name) for name, _ in rows), default=0)
     typer.secho(title, bold=True)
@@ -63,8 +63,8 @@ def show_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 @contextmanager
-def working(what: str) -> Iterator[None]:
-    """Show that something is being done, on a terminal, once it has taken a second."""
+def show_status(what: str) -> Iterator[None]:
+    """Show a progress message on a terminal, after one second."""
     if not sys.stderr.isatty():
         yield
         return
@@ -81,16 +81,27 @@ def working(what: str) -> Iterator[None]:
         status.stop()
 
 
+class Bar(Protocol):
+    """A progress bar."""
+
+    def __call__(self, n_done: int, n_all: int, now: str = "", /) -> None:
+        """Show how many parts are done, how many there are, and what is done now."""
+
+
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on a terminal, to be told how many are done, and of how many; nothing elsewhere."""
+def progress_bar(what: str) -> Iterator[Bar | None]:
+    """A progress bar on a terminal; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda n_done, n_all: bar.update(task, completed=n_done, total=n_all)
+
+        def show(n_done: int, n_all: int, now: str = "", /) -> None:
+            bar.update(task, completed=n_done, total=n_all, description=f"{what}: {now}" if now else what)
+
+        yield show

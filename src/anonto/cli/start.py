@@ -1,4 +1,4 @@
-"""Where the command ``anonto`` begins: it listens for a stop before anything that takes time is loaded."""
+"""Entry point of the command ``anonto``: handles signals before slow imports."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     import _signal  # type: ignore[import-not-found]  # what signal wraps, and there without being loaded
 
     waiting = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP) if hasattr(_signal, "pthread_sigmask") else ()
-    if waiting:  # until somebody listens
+    if waiting:  # until the handlers are installed
         _signal.pthread_sigmask(_signal.SIG_BLOCK, waiting)
     from anonto.stopping import ignore, leave, listen
 
@@ -24,7 +24,7 @@ def main() -> None:
         ignore()
     except KeyboardInterrupt:
         ignore()
-        from anonto.cli.main import stopped
+        from anonto.cli.main import report_stop
 
-        code = stopped()
+        code = report_stop()
     leave(code)

@@ -1,4 +1,4 @@
-"""``anonto sweep``: try many plans on a table, and answer which keeps most under a risk."""
+"""``anonto sweep``: try many plans on a table, and find the one with the most utility within a risk limit."""
 
 from __future__ import annotations
 
@@ -7,60 +7,59 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anonto.cli.ontology import JsonOption
+from anonto.cli.options import ForceOption, JsonOption
+from anonto.cli.outputs import require_free_outputs
 from anonto.cli.show import progress_bar, show_facts, show_json, show_table
-from anonto.errors import counted
+from anonto.wording import count_of
 
 if TYPE_CHECKING:
-    from anonto.sweeping import Choice, Point, Sweep
+    from anonto.sweep import Choice, Point, Sweep
 
 
 def sweep(
     table: Annotated[Path, typer.Argument(help="The table that will be masked.")],
     *,
-    plan: Annotated[Path, typer.Option("--plan", "-p", help="What the columns are; its own steps are tried too.")],
+    plan: Annotated[
+        Path, typer.Option("--plan", "-p", help="Plan that describes the columns; its own steps are tried too.")
+    ],
     grid: Annotated[
         Path | None, typer.Option("--grid", help="Methods and values to try, as TOML; by default every method.")
     ] = None,
     max_risk: Annotated[
         float | None,
-        typer.Option("--max-risk", help="The largest share of persons that any linkage may reach, as 0.05."),
+        typer.Option("--max-risk", help="The largest allowed share of persons linked by any attack, such as 0.05."),
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="How often each plan is tried.")] = 3,
-    sample: Annotated[int, typer.Option("--sample", help="Of a larger table so many records are taken.")] = 5_000,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of times each plan is tried.")] = 3,
+    sample: Annotated[int, typer.Option("--sample", help="Sample size for larger tables.")] = 5_000,
     workers: Annotated[
         int | None, typer.Option("--workers", help="Processes; by default one for each processor.")
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", help="Keeps what is finished; by default OUTPUT.sweep.jsonl, if there is an output."),
+        typer.Option(
+            "--resume", help="File that keeps finished results; by default OUTPUT.sweep.jsonl, if there is an output."
+        ),
     ] = None,
     report: Annotated[Path | None, typer.Option("--report", help="Also write the map, as HTML.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Write the plan that is chosen for --max-risk, as TOML.")
+        Path | None, typer.Option("--output", "-o", help="Write the plan chosen for --max-risk, as TOML.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Try many plans on a table, attack each, and draw the map of risk and utility.
+    """Try many plans on a table, attack each, and draw the risk-utility map.
 
-    With `--max-risk` the answer is the plan that keeps most while even the upper end of the 95 % interval of every
-    linkage attack is below the risk. A sweep that is stopped with Ctrl-C goes on where it was when it is started again.
+    With `--max-risk` the answer is the plan with the most utility for which even the upper end of the 95 % interval of
+    every linkage attack is below the risk. A sweep stopped with Ctrl-C resumes when it is started again.
 
     Example: `anonto sweep discharges.csv --plan plan.toml --max-risk 0.05 --output chosen.toml --report map.html`
     """
-    from anonto.sweeping import sweep as sweep_plans
-    from anonto.sweeping.grid import read_grid
-    from anonto.table.beside import require_free
+    from anonto.sweep import sweep as sweep_plans
+    from anonto.sweep.grid import read_grid
 
-    kept = resume or _beside(output or report)
-    read = [one for one in (table, plan, grid) if one is not None]
-    require_free(read, [kept] if kept else [])
-    require_free([*read, *([kept] if kept else [])], [one for one in (output, report) if one], force=force)
-    if kept is not None:
-        from anonto.plan import plan_of
-
-        require_free(plan_of(plan).ontology_files, [one for one in (kept, output, report) if one])
+    saved = output or report
+    kept = resume or (None if saved is None else Path(f"{saved}.sweep.jsonl"))
+    require_free_outputs([table, plan, grid], [plan], [output, report], force=force, kept=kept)
     _require_limit(max_risk, output)
     chosen_grid = None if grid is None else read_grid(grid)
     try:
@@ -78,7 +77,7 @@ def sweep(
             )
     except KeyboardInterrupt:
         if kept is not None and kept.exists():
-            typer.echo(f"What is finished is kept in {kept}: the same command goes on from there.", err=True)
+            typer.echo(f"Finished results are kept in {kept}: the same command resumes from there.", err=True)
         raise
     answer = None if max_risk is None else found.best(max_risk)
     if report is not None:
@@ -90,13 +89,9 @@ def sweep(
     else:
         _show(found, answer, [(name, path) for name, path in (("plan", output), ("map", report)) if path])
     if output is not None and answer is not None and answer.point is None:
-        from anonto.errors import NoSafePlanError
+        from anonto.sweep.choice import no_safe_plan
 
-        raise NoSafePlanError(str(output), answer.max_risk)
-
-
-def _beside(output: Path | None) -> Path | None:
-    return None if output is None else Path(f"{output}.sweep.jsonl")
+        raise no_safe_plan(str(output), answer.max_risk)
 
 
 def _require_limit(max_risk: float | None, output: Path | None) -> None:
@@ -110,7 +105,7 @@ def _require_limit(max_risk: float | None, output: Path | None) -> None:
 
 
 def _show(found: Sweep, answer: Choice | None, written: list[tuple[str, Path]]) -> None:
-    seeds = counted(found.n_seeds, "seed")
+    seeds = count_of(found.n_seeds, "seed")
     sampled = f"a sample of {found.n_sampled:,} of " if found.n_sampled < found.n_records else ""
     facts = [
         ("records", f"{sampled}{found.n_records:,}"),
@@ -143,9 +138,9 @@ def _row(point: Point) -> list[str]:
 
 
 def _show_skipped(found: Sweep) -> None:
-    from anonto.report.views import told_once
+    from anonto.report.views import group_skipped
 
     if found.skipped:
         typer.secho("Skipped", bold=True)
-    for what, reason in told_once([one.to_dict() for one in found.skipped]):
+    for what, reason in group_skipped([one.to_dict() for one in found.skipped]):
         typer.echo(f"  {what}: {reason}")

@@ -1,4 +1,4 @@
-"""``anonto verify``: a person looks for her own record in a release."""
+"""``anonto verify``: look for one's own record in a release."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.ontology import JsonOption
-from anonto.cli.show import show_facts, show_json, show_table, working
+from anonto.cli.options import JsonOption
+from anonto.cli.show import show_facts, show_json, show_status, show_table
+from anonto.errors import InputError
 
 if TYPE_CHECKING:
-    from anonto.verification import Verification
+    from anonto.verify import Verification
 
 
 def verify(
@@ -27,16 +28,16 @@ def verify(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Look for your own record in a release: how many released records could be yours, and how near they come.
+    """Look for your own record in a release: how many released records could be yours, and how close they are.
 
-    Needs nothing but your record, the release and its plan; no original and no private record.
+    Needs only your record, the release and its plan; neither the original nor the private record.
 
     Example: `anonto verify masked.csv --plan plan.toml --set principal_dx=I10 --set age=57`
     """
-    from anonto.verification import verify as verify_record
+    from anonto.verify import verify as verify_record
 
     record, release = _inputs(files, cells or [])
-    with working("Looking for your record"):
+    with show_status("Looking for your record"):
         found = verify_record(record, release, plan)
     if as_json:
         show_json(found.to_dict())
@@ -45,7 +46,7 @@ def verify(
 
 
 def _inputs(files: list[Path], cells: list[str]) -> tuple[Any, Path]:
-    """The record, from a file, from words, or a file with some cells set by words; and the release."""
+    """The record, from a file, from ``--set`` options, or both; and the release."""
     from anonto.errors import ParameterError
 
     most = 2
@@ -61,15 +62,15 @@ def _inputs(files: list[Path], cells: list[str]) -> tuple[Any, Path]:
 
 
 def _cells(words: list[str]) -> dict[str, str | None]:
-    from anonto.errors import NotASettingError, NotTextSettingError, is_unicode
+    from anonto.wording import is_unicode
 
     cells: dict[str, str | None] = {}
     for place, word in enumerate(words, start=1):
         name, sign, value = word.partition("=")
         if not sign or not name:
-            raise NotASettingError(place)
+            raise not_a_setting(place)
         if not is_unicode(word):
-            raise NotTextSettingError(place)
+            raise setting_not_text(place)
         cells[name] = value or None
     return cells
 
@@ -77,12 +78,12 @@ def _cells(words: list[str]) -> dict[str, str | None]:
 def _with_cells(file: Path, cells: dict[str, str | None]) -> Any:
     import polars as pl
 
-    from anonto.errors import NotOneRecordError
-    from anonto.table.reading import read_table
+    from anonto.io.reading import read_table
+    from anonto.verify.own_record import not_one_record
 
     frame = read_table(file).frame
     if frame.height != 1:
-        raise NotOneRecordError(frame.height)
+        raise not_one_record(frame.height)
     return frame.with_columns(pl.lit(value, dtype=pl.String).alias(name) for name, value in cells.items())
 
 
@@ -96,13 +97,23 @@ def _show(found: Verification) -> None:
             [
                 step["method"],
                 ", ".join(step["columns"]),
-                "not told" if step["candidates"] is None else f"{step['candidates']:,}",
+                "unknown" if step["candidates"] is None else f"{step['candidates']:,}",
                 step["how"],
             ]
             for step in found.steps
         ],
     )
     show_facts(
-        "Released records near yours in meaning",
+        "Released records close to yours in meaning",
         [("equal", f"{found.equal:,}"), *((f"within {distance:g}", f"{n:,}") for distance, n in found.within.items())],
     )
+
+
+def not_a_setting(place: int) -> InputError:
+    """A word that is not of the form column=value."""
+    return InputError(f"--set number {place} is not of the form column=value; write for example --set age=40.")
+
+
+def setting_not_text(place: int) -> InputError:
+    """A word with bytes that are not text."""
+    return InputError(f"--set number {place} has a byte that is not text; write column and value in UTF-8.")

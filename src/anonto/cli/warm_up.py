@@ -1,4 +1,4 @@
-"""``anonto warm-up``: compile everything once, so that no later command waits for it."""
+"""``anonto warm-up``: compile everything once, so that later commands need not wait."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.ontology import JsonOption
-from anonto.cli.show import show_facts, show_json, working
+from anonto.cli.options import JsonOption
+from anonto.cli.show import show_facts, show_json, show_status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +25,14 @@ HIERARCHY = "hierarchy.csv"
 def warm_up(
     *,
     demo_only: Annotated[
-        bool, typer.Option("--demo-only", help="Only what a proposed plan needs: masking in groups, and the attacks.")
+        bool,
+        typer.Option(
+            "--demo-only", help="Compile only what a proposed plan needs: masking in groups, and the attacks."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Compile every method and attack on a tiny table, once; what is compiled is kept beside the program.
+    """Compile every method and attack on a tiny table, once; the compiled code is kept beside the program.
 
     The first use of a method otherwise waits for its compilation, half a minute for the largest.
 
@@ -39,7 +42,7 @@ def warm_up(
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for method, plan in _plans(Path(folder), demo_only=demo_only):
-            with working(f"Compiling {method}"):
+            with show_status(f"Compiling {method}"):
                 start = time.perf_counter()
                 _use(plan)
                 seconds[method] = round(time.perf_counter() - start, 2)
@@ -47,13 +50,13 @@ def warm_up(
         show_json({"seconds": seconds})
         return
     facts = [(method, f"{taken:.1f} s") for method, taken in seconds.items()]
-    show_facts("Compiled, or found compiled", facts)
+    show_facts("Compiled, or already compiled", facts)
 
 
 def _plans(folder: Path, *, demo_only: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-    """For every method a plan with the first values that a sweep would try."""
+    """A plan for every method, with the first values that a sweep would try."""
     from anonto.methods.registry import FIRST_CHOICE
-    from anonto.sweeping.grid import default_grid
+    from anonto.sweep.grid import default_grid
 
     lines = ["child,parent", *(f"v{i},g{i % 4}" for i in range(12)), *(f"g{i},root" for i in range(4))]
     (folder / HIERARCHY).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -73,9 +76,9 @@ def _plans(folder: Path, *, demo_only: bool) -> Iterator[tuple[str, dict[str, An
 
 def _use(plan: dict[str, Any]) -> None:
     """Mask and attack the table by every set of columns that the method takes."""
-    from anonto.assessment import assess
+    from anonto.assessment.assess import assess
+    from anonto.engine.run import mask
     from anonto.errors import InputError
-    from anonto.run import mask
 
     table = _table()
     for columns in (["one", "other", "text", "number"], ["one", "other", "number"], ["one", "other"]):

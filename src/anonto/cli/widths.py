@@ -1,4 +1,4 @@
-"""``anonto widths``: which widths equi-width swapping can take, and what somebody can tell who knows the width."""
+"""``anonto widths``: the valid widths of equi-width swapping, and the disclosure if the width is known."""
 
 from __future__ import annotations
 
@@ -7,50 +7,53 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anonto.cli.ontology import JsonOption
-from anonto.cli.show import show_facts, show_json, show_table, working
+from anonto.cli.options import JsonOption, TableArgument
+from anonto.cli.show import show_facts, show_json, show_status, show_table
+from anonto.errors import PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from anonto.plan import Plan
-    from anonto.table.records import Records
-    from anonto.table.table import Table
+    from anonto.encoding.records import Records
+    from anonto.io.table import Table
+    from anonto.masking.plan import Plan
 
 SHOWN = 20
 
 
 def widths(
-    table: Annotated[Path, typer.Argument(help="A CSV, Parquet, Excel, SPSS, Stata or SAS file.")],
+    table: TableArgument,
     *,
     plan: Annotated[
-        Path,
-        typer.Option("--plan", "-p", help="Its steps with bins of a width, or its numeric columns."),
+        Path, typer.Option("--plan", "-p", help="Plan with steps that have a bin width, or with numeric columns.")
     ],
     degree: Annotated[
-        int | None, typer.Option("--degree", help="Also find the width that makes about this many bins.")
+        int | None, typer.Option("--degree", help="Also find the width that gives about this many bins.")
     ] = None,
     merge_singletons: Annotated[
         bool, typer.Option("--merge-singletons", help="Count a bin with one record as part of the nearest bin.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show which widths the numeric columns of a step can take, and what each one discloses.
+    """Show the valid widths of the numeric columns of a step, and what each one discloses.
 
-    Without a step that has a width, the numeric quasi-identifiers are looked at together.
+    Without a step that has a width, the numeric quasi-identifiers are examined together.
 
     Example: `anonto widths discharges.csv --plan plan.toml`
     """
-    from anonto.errors import NoValidWidthError
+    from anonto.errors import TooFewRecordsError
+    from anonto.io.reading import read_table
+    from anonto.masking.plan import plan_of
+    from anonto.masking.units import not_for_units
     from anonto.methods.widths import partition_of, valid_widths, width_for_degree
-    from anonto.plan import plan_of
-    from anonto.table.reading import read_table
 
     found = []
-    with working("Trying widths"):
+    with show_status("Trying widths"):
         chosen = plan_of(plan)
+        if chosen.has_units:
+            raise not_for_units("`anonto widths`")
         read = read_table(table, **chosen.reading)
-        for step, columns, given in _wanted(chosen):
+        for step, columns, given in _steps_with_width(chosen):
             records = _records(read, chosen, columns)
             one: dict[str, Any] = {"step": step, "n_records": records.n_rows}
             if given:
@@ -60,7 +63,7 @@ def widths(
                 one["closest"] = width_for_degree(records, degree, **given).to_dict()
             try:
                 one |= valid_widths(records, **given, merge_singletons=merge_singletons).to_dict()
-            except NoValidWidthError:
+            except TooFewRecordsError:
                 _show_what_is_known(one, columns)
                 raise
             found.append(one)
@@ -71,9 +74,8 @@ def widths(
         _show(one)
 
 
-def _wanted(plan: Plan) -> Iterator[tuple[int | None, tuple[str, ...], dict[str, Any]]]:
+def _steps_with_width(plan: Plan) -> Iterator[tuple[int | None, tuple[str, ...], dict[str, Any]]]:
     """Steps with a width: their number, columns and width; without any, the numeric quasi-identifiers."""
-    from anonto.errors import PlanError
     from anonto.methods.registry import METHODS
 
     with_width = [
@@ -87,30 +89,26 @@ def _wanted(plan: Plan) -> Iterator[tuple[int | None, tuple[str, ...], dict[str,
     numeric = [name for name, one in plan.columns.items() if one.kind == "numeric" and one.role == "quasi-identifier"]
     if not numeric:
         with_widths = next(name for name, method in METHODS.items() if method.widths_by)
-        raise PlanError(
-            "The plan has no step with a width and no numeric quasi-identifier",
-            f"add a step with method = {with_widths!r}, or declare a column numeric",
-        )
+        raise no_widths(with_widths)
     yield None, tuple(numeric), {}
 
 
 def _records(table: Table, plan: Plan, names: tuple[str, ...]) -> Records:
-    """The distinct records of some columns, without those that a policy drops."""
+    """The distinct records of some columns, without those dropped by a policy."""
     import numpy as np
 
-    from anonto.table.prepare import encode_described, opener, prepare, rows_that_stay
-    from anonto.table.records import distinct_records
+    from anonto.encoding.prepare import encode_described, opener, prepare, rows_that_stay
+    from anonto.encoding.records import distinct_records
 
     open_once = opener(plan.folder)
-    others = [name for name, one in plan.columns.items() if one.missing != "keep" or one.unmatched == "drop"]
-    looked_at = dict.fromkeys([*names, *(name for name in others if plan.description(name).role != "identifier")])
+    looked_at = dict.fromkeys([*names, *plan.policy_columns(plan.columns)])
     columns = {name: encode_described(name, table.column(name), plan.description(name)) for name in looked_at}
     stays = rows_that_stay(columns, plan.description, open_once)
     rows = np.arange(len(columns[names[0]]))
     if stays is not None:
-        columns, rows = {name: columns[name].kept(stays) for name in names}, np.flatnonzero(stays)
+        columns, rows = {name: columns[name].keep_records(stays) for name in names}, np.flatnonzero(stays)
     prepared = [prepare(name, columns[name], plan.description(name), open_once, rows) for name in names]
-    return distinct_records(names, [one.attribute for one in prepared], [one.column.codes for one in prepared])[0]
+    return distinct_records(names, [one.value_space for one in prepared], [one.column.codes for one in prepared])[0]
 
 
 # ------------------------------------------------------------------------------------------------ on the terminal
@@ -174,7 +172,7 @@ def _facts_of_plan(found: dict[str, Any], names: list[str]) -> list[tuple[str, s
 
 
 def _show_what_is_known(found: dict[str, Any], columns: tuple[str, ...]) -> None:
-    """What the plan's own width discloses, also where no width is valid."""
+    """Disclosure of the plan's own width, also if no width is valid."""
     facts = _facts_of_plan(found, list(columns))
     if facts:
         which = "The numeric quasi-identifiers" if found["step"] is None else f"Step {found['step']}"
@@ -188,3 +186,11 @@ def _widths(names: list[str], sizes: list[float]) -> str:
 def _of_plan(given: dict[str, Any]) -> str:
     alone = f"{given['singletons']:,} with one record, the smallest with {given['smallest_bin']:,}"
     return f"{given['degree']:,} bins, {alone}; {given['disclosure']:.4f} disclosed if the width is known"
+
+
+def no_widths(method: str) -> PlanError:
+    """A plan without a step that has a width."""
+    return PlanError(
+        f"The plan has no step with a width and no numeric quasi-identifier; add a step with method = {method!r}, or "
+        "declare a column numeric."
+    )

@@ -1,1 +1,1 @@
-"""Where the rows live: fitted methods applied to all rows of a table."""
+"""Engines, by where the rows live: fitted methods applied to all rows of a table."""

@@ -1,7 +1,7 @@
-"""From the counts of a table to a fitted plan: what a method draws for the whole table is drawn here.
+"""From the counts of a table to a `FittedPlan`: everything that is drawn once per table is drawn here.
 
-Nothing here knows where rows are. An engine counts the columns that are looked at, in the rows that stay, and hands the
-counts over; where a method looks at whole records, the engine is asked for the distinct ones.
+This module does not know where the rows are. An engine counts the columns that the plan looks at, in the rows that
+stay, and counts distinct records for the methods that look at whole records.
 """
 
 from __future__ import annotations
@@ -10,146 +10,71 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.errors import MoreMemoryError, TooWideRangeError
-from anonto.masking.fitted import FittedStep, FittedSteps, FlowPart, RowPart
-from anonto.masking.released import NumberColumn, OutColumn
-from anonto.methods.cells import drawn_key
-from anonto.rng import Key, keyed_permutations
-from anonto.table.attributes import NumericAttribute, first_codes
-from anonto.table.columns import MISSING, changes_nothing
-from anonto.table.door import longer_polars
-from anonto.table.missing_codes import Recoded, by_name, code_of, declared_codes, released_code
-from anonto.table.new_cells import new_cells, settled
-from anonto.table.prepare import Dropping, described, prepare, values_to_drop, with_missing_as_value
-from anonto.table.record_counts import CountedRecords, RecordIndex
-from anonto.table.records import Records
+from anonto.encoding.columns import MISSING, changes_nothing
+from anonto.encoding.frame_adapter import longer_polars
+from anonto.encoding.missing_codes import Recoded, code_of, count_by_label, declared_codes, released_code
+from anonto.encoding.new_cells import new_cells, settle_numbers
+from anonto.encoding.prepare import Dropping, apply_missing_policy, prepare, with_missing_as_value
+from anonto.encoding.record_counts import CountedRecords, RecordIndex
+from anonto.encoding.records import Records
+from anonto.encoding.value_space import NumericSpace, first_codes
+from anonto.errors import ColumnError, MemoryLimitError
+from anonto.masking.find_strata import find_strata
+from anonto.masking.fitted import FittedColumn, FittedPlan, FittedStep, RowPart, TransitionPart
+from anonto.masking.released import NumberColumn, ReleasedColumn
+from anonto.methods.grid_swap import draw_key
+from anonto.methods.memory import Budget
+from anonto.methods.strata import StratifiedRecords, fit_column, fit_in_strata
+from anonto.methods.stratified_rows import StratifiedRows
+from anonto.random.streams import Key, keyed_permutations
+from anonto.runtime.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.methods.flows import Flows
+    from anonto.arrays import Codes, Longs
+    from anonto.encoding.columns import Column
+    from anonto.encoding.dictionary_encoder import ValueDictionary
+    from anonto.encoding.missing_codes import Code
+    from anonto.encoding.prepare import Opener, PreparedColumn
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.masking.plan import Plan
+    from anonto.masking.protocol import CountingEngine, RowExchange
     from anonto.methods.method import ColumnMethod, Method, RecordMethod, RowMethod
-    from anonto.methods.record_flows import RecordFlows
+    from anonto.methods.record_transitions import RecordTransitions
     from anonto.methods.row_masking import RowMasker
-    from anonto.plan import Plan
-    from anonto.rng import Seed
-    from anonto.table.attributes import Attribute
-    from anonto.table.counted import CountedColumn, LearntColumn
-    from anonto.table.description import ColumnDescription
-    from anonto.table.missing_codes import Code
-    from anonto.table.prepare import Opener, PreparedColumn
-    from anonto.table.table import Origin
-
-    Codes = NDArray[np.int32]
+    from anonto.methods.strata import Strata
+    from anonto.methods.stratified_rows import StratifiedMasker
+    from anonto.methods.transitions import Transitions
+    from anonto.random.streams import Seed
 
 
-class Exchanging(Protocol):
-    """Rows that are exchanged cell by cell where they are, instead of in memory."""
-
-    @property
-    def untouched(self) -> Sequence[int]:
-        """For each column the cells with a value that had no partner, when all is done."""
-        ...
-
-    def masker(self, key: Key, name: str) -> RowMasker:
-        """Exchange all rows; files, if there are any, begin with a name."""
-        ...
+def fit(engine: CountingEngine, plan: Plan, seed: Seed, open_once: Opener) -> FittedPlan:
+    """Count a table and fit the steps of a plan to it."""
+    counts = engine.count(plan, open_once)
+    fitter = Fitter(engine, counts.columns, plan, seed, open_once)
+    return FittedPlan(tuple(fitter.fit_step(number) for number in range(len(plan.steps))), counts, plan.within)
 
 
-class Fitting(Protocol):
-    """Fits methods with the memory that there is."""
-
-    def columns(
-        self, method: ColumnMethod, columns: Sequence[PreparedColumn], rngs: Sequence[np.random.Generator]
-    ) -> list[Flows]:
-        """A method for one column, for several."""
-        ...
-
-    def records(self, method: RecordMethod, records: Records, rng: np.random.Generator) -> RecordFlows:
-        """A method for whole records."""
-        ...
-
-    def require(self, method: Method, names: Sequence[str], needed: int, what: str) -> None:
-        """Refuse what takes more bytes than a step may."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Counted:
-    """What was counted of a table."""
-
-    columns: Mapping[str, LearntColumn]
-    """In the rows that stay."""
-    dropping: Dropping | None
-    """None where all rows stay."""
-    n_rows: int
-    n_records: int
-    """Rows that stay."""
-
-
-class CountingEngine(Protocol):
-    """What fitting a plan asks of an engine."""
-
-    @property
-    def fitting(self) -> Fitting:
-        """What fits methods."""
-        ...
-
-    @property
-    def origin(self) -> Origin | None:
-        """The file of the table, if there is one."""
-        ...
-
-    def count(self, plan: Plan, open_once: Opener) -> Counted:
-        """Count the columns that a step or a policy looks at."""
-        ...
-
-    def count_records(self, names: Sequence[str], maps: Sequence[Codes]) -> CountedRecords:
-        """Count the distinct records of some columns, each with the code of each raw code."""
-        ...
-
-    def exchange(self, method: Any, columns: Sequence[OutColumn], *, fits: bool) -> Exchanging | None:
-        """Exchange rows cell by cell where they are; None to fit whole records instead, which fit or do not."""
-        ...
-
-
-def fit(engine: CountingEngine, plan: Plan, seed: Seed, open_once: Opener) -> FittedSteps:
-    """Count a table and fit a plan to it."""
-    counted = engine.count(plan, open_once)
-    fitter = Fitter(engine, counted.columns, plan, seed, open_once)
-    return fit_counted(counted, [fitter.fit_step(number) for number in range(len(plan.steps))])
-
-
-def fit_counted(counted: Counted, steps: Sequence[FittedStep]) -> FittedSteps:
-    """Steps with the table that they mask."""
-    return FittedSteps(tuple(steps), counted.columns, counted.dropping, counted.n_rows, counted.n_records)
-
-
-def dropping(
-    learnt: Mapping[str, LearntColumn], descriptions: Mapping[str, ColumnDescription], open_once: Opener
-) -> Dropping | None:
-    """What the policies of all columns drop; None where all rows stay. Cells that are refused are refused here."""
-    by_column = {}
-    for name, column in learnt.items():
-        counted = described(name, column.column(), descriptions[name])
-        values = values_to_drop(counted, descriptions[name], open_once)
-        if values is not None:
-            by_column[name] = values[column.places_in(counted.values)]
-    return Dropping(by_column) if by_column else None
+def rows_to_drop(columns: Mapping[str, ValueDictionary], plan: Plan, open_once: Opener) -> Dropping | None:
+    """The rows that the policies of columns drop; None where all stay. Raises for cells that a policy refuses."""
+    counted = {name: apply_missing_policy(name, one.column(), plan.description(name)) for name, one in columns.items()}
+    found = Dropping.of(counted, plan.description, open_once)
+    if found is None:
+        return None
+    return Dropping({name: own[columns[name].places_in(counted[name].values)] for name, own in found.by_column.items()})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Fitter:
-    """Fits the steps of a plan to what was counted."""
+    """Fits the steps of a plan to the counts of a table."""
 
     engine: CountingEngine
-    counted: Mapping[str, LearntColumn]
+    counted: Mapping[str, ValueDictionary]
     plan: Plan
     seed: Seed
     open_once: Opener
@@ -158,131 +83,286 @@ class Fitter:
         """Fit a step."""
         step = self.plan.steps[number]
         method = step.method
-        prepared = [self.prepared(name) for name in step.columns]
+        prepared = [self.prepare(name) for name in step.columns]
+        strata = find_strata(self.engine, self.counted, step) if step.within else None
+        if strata is not None and method.uses_other_rows:
+            return self._fit_in_strata(number, method, prepared, strata)
+        fitted = self._fit_whole_table(number, method, prepared)
+        return fitted if strata is None else replace(fitted, facts={**fitted.facts, **strata.facts})
+
+    def _fit_in_strata(
+        self, number: int, method: Method, prepared: Sequence[PreparedColumn], strata: Strata
+    ) -> FittedStep:
+        """A step whose method is fitted to each stratum; nothing moves from one to another."""
+        if not method.together:
+            fitted = self._fit_columns_in_strata(number, method, prepared, strata)
+        elif method.by_row:
+            fitted = self._fit_rows(number, method, prepared, strata)
+        else:
+            also_needed = [self.prepare(name) for name in method.also_needs]
+            fitted = self._fit_records(number, method, prepared, also_needed, strata)
+        return replace(fitted, facts={**fitted.facts, **strata.facts}, strata=strata)
+
+    def _fit_whole_table(self, number: int, method: Method, prepared: Sequence[PreparedColumn]) -> FittedStep:
+        """A step whose method sees all rows."""
         if not method.together:
             return self._fit_columns(number, method, prepared)
         if method.by_row:
             return self._fit_rows(number, method, prepared)
-        beside = [self.prepared(name) for name in step.also_needs]
-        if not method.exchanged_in_cells:
-            return self._fit_records(number, method, prepared, beside)
-        columns = tuple(self.out_column(one, one.attribute) for one in prepared)
-        exchanging = self.engine.exchange(method, columns, fits=True)
-        if exchanging is None:
-            with suppress(MoreMemoryError):
-                return self._fit_records(number, method, prepared, beside)
-            exchanging = self.engine.exchange(method, columns, fits=False)
-        if exchanging is None:
-            return self._fit_records(number, method, prepared, beside)
-        return self._exchanged(number, method, columns, exchanging)
+        also_needed = [self.prepare(name) for name in method.also_needs]
+        by_cells = method.by_cells()
+        if by_cells is None:
+            return self._fit_records(number, method, prepared, also_needed)
+        columns = tuple(self.released_column(one, one.value_space) for one in prepared)
+        value_spaces = [one.value_space for one in prepared]
+        exchange = self.engine.exchange(by_cells, columns, value_spaces, fits=True)
+        if exchange is None:
+            with suppress(MemoryLimitError):
+                return self._fit_records(number, method, prepared, also_needed)
+            exchange = self.engine.exchange(by_cells, columns, value_spaces, fits=False)
+        if exchange is None:
+            return self._fit_records(number, method, prepared, also_needed)
+        return self._exchange_rows(number, method, prepared, columns, exchange)
 
     def _fit_columns(self, number: int, method: ColumnMethod, prepared: Sequence[PreparedColumn]) -> FittedStep:
-        """A method that masks each column alone, by flows between its values."""
-        parts = []
+        """A method that masks each column alone, by transitions between its values."""
+        parts, fitted = [], {}
         streams = [self.seed.stream("fit", number, one.name) for one in prepared]
-        for one, flows in zip(prepared, self.engine.fitting.columns(method, prepared, streams), strict=True):
-            permutations = keyed_permutations(self.seed, f"apply {number} {one.name}", flows.sizes)
-            column = self.out_column(one, one.attribute)
-            parts.append(FlowPart((column,), (one.name,), (column.own,), None, flows, permutations, None))
-        return FittedStep(
-            method,
-            tuple(parts),
-            moves={part.seen[0]: part.flows.moves for part in parts},
-            untouched={part.seen[0]: part.flows.untouched for part in parts},
-        )
+        for one, transitions in zip(prepared, self._fit_each(method, prepared, streams), strict=True):
+            permutations = keyed_permutations(self.seed, f"apply {number} {one.name}", transitions.sizes)
+            column = self.released_column(one, one.value_space)
+            parts.append(TransitionPart((column,), (one.name,), (column.own,), None, transitions, permutations, None))
+            fitted[one.name] = FittedColumn(one, one.value_space, transitions.untouched, transitions.moves)
+        return FittedStep(method, tuple(parts), fitted=fitted)
+
+    def _fit_columns_in_strata(
+        self, number: int, method: ColumnMethod, prepared: Sequence[PreparedColumn], strata: Strata
+    ) -> FittedStep:
+        """A method that masks each column alone, by transitions between the values of each stratum."""
+        parts, fitted = [], {}
+        for one in prepared:
+            own = self.counted[one.name].places_in(one.column.values)
+            names, maps = (one.name, *strata.names), (own, *strata.maps)
+            counted = self.engine.count_records(names, maps)
+            by_stratum = StratifiedRecords.of(counted, strata)
+            records = Records(names[:1], (one.value_space,), by_stratum.codes, by_stratum.counts)
+            rng, members = self.seed.stream("fit", number, one.name), by_stratum.members(strata.assigned.n_strata)
+            found = fit_in_strata(records, members, 1, partial(fit_column, method), rng)
+            sizes = found.transitions.permuted_sizes
+            permutations = keyed_permutations(self.seed, f"apply {number} {one.name}", sizes)
+            column = self.released_column(one, one.value_space)
+            index = RecordIndex.of(counted.codes)
+            part = TransitionPart(
+                (column,), names, maps, index, found.transitions, permutations, found.released, by_stratum.merged
+            )
+            parts.append(part)
+            fitted[one.name] = FittedColumn(one, one.value_space, found.untouched[0], found.moves(records, 0))
+        return FittedStep(method, tuple(parts), fitted=fitted)
 
     def _fit_records(
         self,
         number: int,
         method: RecordMethod,
         prepared: Sequence[PreparedColumn],
-        beside: Sequence[PreparedColumn],
+        also_needed: Sequence[PreparedColumn],
+        strata: Strata | None = None,
     ) -> FittedStep:
-        """A method that looks at whole records, by flows between them."""
-        moving = [self.with_missing(one) for one in prepared] if method.moves_missing else None
-        attributes = [with_settling(one) for one in prepared] if moving is None else [one.attribute for one in moving]
-        maps = [self.counted[one.name].places_in(one.column.values) for one in (*prepared, *beside)]
-        if moving is not None:
-            maps[: len(moving)] = [one.own for one in moving]
-        names = tuple(one.name for one in (*prepared, *beside))
-        counted = self.engine.count_records(names, maps)
-        records = Records(names, (*attributes, *(one.attribute for one in beside)), counted.codes, counted.counts)
-        fitted = self.engine.fitting.records(method, records, self.seed.stream("fit", number))
-        permutations = keyed_permutations(self.seed, f"apply {number}", fitted.flows.permuted)
-        released = fitted.attributes or records.attributes
-        columns = (
-            tuple(self.out_column(one, attribute) for one, attribute in zip(prepared, released, strict=False))
-            if moving is None
-            else tuple(moving)
+        """A method that looks at whole records, by transitions between them."""
+        names = tuple(one.name for one in (*prepared, *also_needed))
+        maps = [self.counted[one.name].places_in(one.column.values) for one in (*prepared, *also_needed)]
+        moving = [self._with_missing(one) for one in prepared] if method.moves_missing else []
+        maps[: len(moving)] = [column.own for column, _ in moving]
+        value_spaces = [value_space for _, value_space in moving] or [with_settling(one) for one in prepared]
+        spaces, rng = (*value_spaces, *(one.value_space for one in also_needed)), self.seed.stream("fit", number)
+        merged = None
+        if strata is None:
+            counted = self.engine.count_records(names, maps)
+            records = Records(names, spaces, counted.codes, counted.counts)
+            fitted = self._fit_whole(method, records, rng)
+        else:
+            maps += strata.maps
+            counted = self.engine.count_records((*names, *strata.names), maps)
+            by_stratum = StratifiedRecords.of(counted, strata)
+            merged, members = by_stratum.merged, by_stratum.members(strata.assigned.n_strata)
+            records = Records(names, spaces, by_stratum.codes, by_stratum.counts)
+            names = (*names, *strata.names)
+            fitted = self._fit_each_stratum(number, method, records, members, len(prepared))
+        permutations = keyed_permutations(self.seed, f"apply {number}", fitted.transitions.permuted_sizes)
+        if not moving:
+            released = fitted.value_spaces or records.value_spaces
+            moving = [(self.released_column(one, own), own) for one, own in zip(prepared, released, strict=False)]
+        columns = tuple(column for column, _ in moving)
+        index = RecordIndex.of(counted.codes)
+        part = TransitionPart(
+            columns, names, tuple(maps), index, fitted.transitions, permutations, fitted.released, merged
         )
-        index = RecordIndex.of(records.codes)
-        part = FlowPart(columns, names, tuple(maps), index, fitted.flows, permutations, fitted.released)
-        apart = [column for column in columns if method.makes_equal and self._differ_where_they_stay(column)]
+        of_columns = {
+            one.name: FittedColumn(one, value_space, fitted.untouched[place], fitted.moves(records, place))
+            for place, (one, (_, value_space)) in enumerate(zip(prepared, moving, strict=True))
+        }
+        as_they_are = {
+            column.name: self._staying_codes(column, value_space)
+            for one, (column, value_space) in zip(prepared, moving, strict=True)
+            if method.makes_equal and self._stays_in_several_ways(one, column)
+        }
         return FittedStep(
             method,
             (part,),
-            moves={column.name: fitted.moves(records, place) for place, column in enumerate(columns)},
-            untouched={column.name: fitted.untouched[place] for place, column in enumerate(columns)},
+            fitted=of_columns,
             facts=fitted.facts,
             counts_equal=method.makes_equal,
-            as_they_are={column.name: self._as_they_are(column) for column in apart},
+            as_they_are=as_they_are,
         )
 
-    def _exchanged(
-        self, number: int, method: RecordMethod, columns: tuple[OutColumn, ...], exchanging: Exchanging
+    def _exchange_rows(
+        self,
+        number: int,
+        method: RecordMethod,
+        prepared: Sequence[PreparedColumn],
+        columns: tuple[ReleasedColumn, ...],
+        exchange: RowExchange,
     ) -> FittedStep:
-        """A method whose rows are exchanged where they are: each row is then told what it became."""
-        masker = exchanging.masker(drawn_key(self.seed.stream("fit", number)), f"becomes-{number}")
-        untouched = dict(zip((one.name for one in columns), exchanging.untouched, strict=True))
+        """A method whose rows are exchanged where they are; the masker then knows the outcome of each row."""
+        masker = exchange.masker(draw_key(self.seed.stream("fit", number)), f"becomes-{number}")
+        fitted = {
+            one.name: FittedColumn(one, one.value_space, untouched)
+            for one, untouched in zip(prepared, exchange.untouched, strict=True)
+        }
         part = RowPart(columns, masker, Key(bytes(32)))
-        return FittedStep(method, row_part=part, untouched=untouched, facts=masker.facts())
+        return FittedStep(method, row_part=part, fitted=fitted, facts=masker.facts())
 
-    def _fit_rows(self, number: int, method: RowMethod, prepared: Sequence[PreparedColumn]) -> FittedStep:
+    def _fit_rows(
+        self, number: int, method: RowMethod, prepared: Sequence[PreparedColumn], strata: Strata | None = None
+    ) -> FittedStep:
         """A method that draws for each row."""
-        names = tuple(one.name for one in prepared)
         maps = [self.counted[one.name].places_in(one.column.values) for one in prepared]
+        rng, untouched = self.seed.stream("fit", number), (0,) * len(prepared)
+        if strata is None:
+            masker = self._masker(method, prepared, maps, rng)
+        else:
+            masker = in_strata = self._masker_in_strata(method, prepared, maps, strata, rng)
+            untouched = in_strata.untouched
+        columns = [
+            self._number_column(one, value_space)
+            if isinstance(value_space, NumericSpace)
+            else self.released_column(one, value_space)
+            for one, value_space in zip(prepared, masker.value_spaces, strict=True)
+        ]
+        fitted = {
+            one.name: FittedColumn(one, own, n)
+            for one, own, n in zip(prepared, masker.value_spaces, untouched, strict=True)
+        }
+        part = RowPart(tuple(columns), masker, self.seed.key("apply", number), strata)
+        return FittedStep(method, row_part=part, fitted=fitted, facts=masker.facts())
+
+    def _masker(
+        self, method: RowMethod, prepared: Sequence[PreparedColumn], maps: Sequence[Codes], rng: np.random.Generator
+    ) -> RowMasker:
+        """A method that draws for each row, fitted to all rows."""
+        names = tuple(one.name for one in prepared)
         if method.needs_records:
             counted = self.engine.count_records(names, maps)
         else:
             n_rows = self.counted[names[0]].n_rows
             counted = CountedRecords(np.zeros((1, len(names)), dtype=np.int32), np.array([n_rows], dtype=np.int64))
-        records = Records(names, tuple(one.attribute for one in prepared), counted.codes, counted.counts)
-        needed = method.bytes_to_fit(records)
-        self.engine.fitting.require(method, names, needed, "all concepts that their values may become")
-        masker = method.fit(records, self.seed.stream("fit", number))
-        columns = [
-            self._number_column(one, attribute)
-            if isinstance(attribute, NumericAttribute)
-            else self.out_column(one, attribute)
-            for one, attribute in zip(prepared, masker.attributes, strict=True)
+        records = Records(names, tuple(one.value_space for one in prepared), counted.codes, counted.counts)
+        self._require_room(method, names, method.bytes_to_fit(records))
+        return method.fit(records, rng)
+
+    def _masker_in_strata(
+        self,
+        method: RowMethod,
+        prepared: Sequence[PreparedColumn],
+        maps: Sequence[Codes],
+        strata: Strata,
+        rng: np.random.Generator,
+    ) -> StratifiedMasker:
+        """A method that draws for each row, fitted to each stratum."""
+        names, spaces = tuple(one.name for one in prepared), tuple(one.value_space for one in prepared)
+        sets = [names] if method.needs_records else [(name,) for name in names]
+        own_maps = [list(maps)] if method.needs_records else [[own] for own in maps]
+        counted = [
+            StratifiedRecords.of(self.engine.count_records((*some, *strata.names), (*own, *strata.maps)), strata)
+            for some, own in zip(sets, own_maps, strict=True)
         ]
-        part = RowPart(tuple(columns), masker, self.seed.key("apply", number))
-        return FittedStep(method, row_part=part, untouched=dict.fromkeys(names, 0), facts=masker.facts())
+        parts = StratifiedRows.of(names, spaces, counted, strata.assigned.n_strata)
+        self._require_room(method, names, sum(method.bytes_to_fit(one.records) for one in parts.strata))
+        return parts.fit(method, rng)
+
+    # ------------------------------------------------------------------------------------------ within the memory
+
+    def _require_room(self, method: RowMethod, names: Sequence[str], needed: int) -> None:
+        """Refuse what does not fit into memory."""
+        limit = self.engine.limit
+        if limit is not None and needed > limit.for_step:
+            raise limit.too_small(method.name, names, needed, "all concepts that their values may become")
+
+    def _fit_each(
+        self, method: ColumnMethod, columns: Sequence[PreparedColumn], rngs: Sequence[np.random.Generator]
+    ) -> list[Transitions]:
+        """Fit a method to each of several columns: all at the same time if they fit, else one after the other."""
+        limit = self.engine.limit
+        if limit is None:
+            return [method.fit(one.value_space, rng) for one, rng in zip(columns, rngs, strict=True)]
+        needed = [method.bytes_per_row(1) * len(one.column) for one in columns]
+        for one, own in zip(columns, needed, strict=True):
+            if own > limit.for_step:
+                raise limit.too_small(method.name, [one.name], own, "so many records")
+        fitted: dict[int, Transitions] = {}
+
+        def fit_some(part: slice) -> None:
+            for place in range(part.start, part.stop):
+                fitted[place] = method.fit(columns[place].value_space, rngs[place])
+
+        in_threads(fit_some, slices(0, len(columns), 1 if sum(needed) <= limit.for_step else len(columns)))
+        return [fitted[place] for place in range(len(columns))]
+
+    def _fit_whole(self, method: RecordMethod, records: Records, rng: np.random.Generator) -> RecordTransitions:
+        """Fit a method to whole records: at once if they fit, else in parts."""
+        limit = self.engine.limit
+        if limit is None:
+            return method.fit(records, rng)
+        names = records.names[: len(records.names) - len(method.also_needs)]
+        return method.fit_within(records, rng, Budget(limit.for_step, partial(limit.too_small, method.name, names)))
+
+    def _fit_each_stratum(
+        self, number: int, method: RecordMethod, records: Records, members: Sequence[Longs], n_columns: int
+    ) -> RecordTransitions:
+        """Fit a method to the records of each stratum.
+
+        Where one must be cut into blocks to fit into memory, all are fitted again with blocks of one size, as if the
+        plan had given it.
+        """
+        fit, rng = partial(self._fit_whole, method), self.seed.stream("fit", number)
+        fitted = fit_in_strata(records, members, n_columns, fit, rng)
+        block_rows = fitted.facts.get("block_rows")
+        if block_rows is None or method.block_rows is not None:
+            return fitted
+        fit, rng = partial(self._fit_whole, method.in_blocks(block_rows)), self.seed.stream("fit", number)
+        return fit_in_strata(records, members, n_columns, fit, rng)
 
     # ------------------------------------------------------------------------------------------ columns
 
-    def encoded(self, name: str) -> CountedColumn:
-        """A column with the texts that mean missing as missing."""
-        column: Any = described(name, self.counted[name].column(), self.plan.description(name))
-        return column  # type: ignore[no-any-return]
+    def values_of(self, name: str) -> Column:
+        """The distinct values of a column; texts that mean missing are missing."""
+        return apply_missing_policy(name, self.counted[name].column(), self.plan.description(name))
 
-    def prepared(self, name: str) -> PreparedColumn:
+    def prepare(self, name: str) -> PreparedColumn:
         """A column ready for a method."""
-        one = prepare(name, self.encoded(name), self.plan.description(name), self.open_once)
+        one = prepare(name, self.values_of(name), self.plan.description(name), self.open_once)
         require_range(one)
         return one
 
-    def out_column(self, prepared: PreparedColumn, attribute: Attribute) -> OutColumn:
-        """A column whose released codes are those of an attribute, with its new cells in the palette."""
+    def released_column(self, prepared: PreparedColumn, value_space: ValueSpace) -> ReleasedColumn:
+        """A column whose released codes are those of a value space, whose new cells join the palette."""
         counted, values = self.counted[prepared.name], prepared.column.values
-        further = new_cells(prepared, attribute)
+        further = new_cells(prepared, value_space)
         n_new = 0 if further is None else len(further)
         palette = counted.cells if further is None else longer_polars(counted.cells, further)
         in_palette = np.concatenate([counted.raw_of(values), len(counted.cells) + np.arange(n_new, dtype=np.int32)])
-        own, alike = counted.places_in(values), first_codes(attribute)
-        column = OutColumn(
-            prepared,
-            attribute,
+        own, alike = counted.places_in(values), first_codes(value_space)
+        column = ReleasedColumn(
+            prepared.name,
             own,
             palette,
             in_palette,
@@ -293,12 +373,11 @@ class Fitter:
         )
         return self.with_one_code(column)
 
-    def _number_column(self, prepared: PreparedColumn, attribute: NumericAttribute) -> NumberColumn:
-        """A column of which any cell may become a new number."""
-        plain = self.out_column(prepared, prepared.attribute)
+    def _number_column(self, prepared: PreparedColumn, value_space: NumericSpace) -> NumberColumn:
+        """A column in which any cell may become a new number."""
+        plain = self.released_column(prepared, prepared.value_space)
         return NumberColumn(
-            prepared,
-            attribute,
+            prepared.name,
             plain.own,
             plain.palette,
             plain.in_palette,
@@ -306,12 +385,13 @@ class Fitter:
             recoded=plain.recoded,
             raw_are_codes=plain.raw_are_codes,
             codes_are_places=plain.codes_are_places,
-            numeric=attribute,
+            prepared=prepared,
+            numeric=value_space,
         )
 
-    def with_one_code(self, column: OutColumn) -> OutColumn:
-        """A column whose missing cells stay, with one code for all where its plan merges them."""
-        description, counted = column.prepared.description, self.counted[column.name]
+    def with_one_code(self, column: ReleasedColumn) -> ReleasedColumn:
+        """A column whose missing cells stay, with one code for all of them where the plan merges them."""
+        description, counted = self.plan.description(column.name), self.counted[column.name]
         missing = self._missing_codes(column.name)
         if description.missing_codes == "keep" or not missing:
             return column
@@ -327,45 +407,48 @@ class Fitter:
         staying = np.append(np.arange(len(counted.cells)), MISSING).astype(np.int32)
         staying[list(missing.values())] = place
         replaced = {code: counted.count_of(raw) for code, raw in missing.items() if raw != place}
-        recoded = Recoded(by_name(replaced, origin, column.name), cell)
+        recoded = Recoded(count_by_label(replaced, origin, column.name), cell)
         return replace(column, palette=palette, staying=staying, recoded=recoded)
 
-    def _differ_where_they_stay(self, column: OutColumn) -> bool:
-        """Whether cells that stay are released as different ones: without a concept, or with several missing codes."""
-        if column.prepared.n_unmatched:
-            return True
-        return column.staying is None and len(self._missing_codes(column.name)) > 1
+    def _stays_in_several_ways(self, prepared: PreparedColumn, column: ReleasedColumn) -> bool:
+        """True if cells that stay differ when released: cells without a concept, or with several missing codes."""
+        return prepared.n_unmatched > 0 or (column.staying is None and len(self._missing_codes(column.name)) > 1)
 
-    def _as_they_are(self, column: OutColumn) -> Codes:
-        """For each raw code, and behind them for a null, a number for its cell where it stays, above all values."""
+    def _staying_codes(self, column: ReleasedColumn, value_space: ValueSpace) -> Codes:
+        """A number above all values for the cell of each raw code, and last of a null, where it stays."""
         raw = np.append(np.arange(len(self.counted[column.name].cells)), MISSING).astype(np.int32)
-        return column.stays(raw) + np.int32(column.attribute.counts.size + 1)
+        return column.stays(raw) + np.int32(value_space.counts.size + 1)
 
     def _missing_codes(self, name: str) -> dict[Code, int]:
-        return self.counted[name].missing_codes(self.encoded(name).values)
+        return self.counted[name].missing_codes(self.values_of(name).values)
 
-    def with_missing(self, prepared: PreparedColumn) -> OutColumn:
-        """A column whose cells without a value are moved like values: see `with_missing_as_value`."""
-        counted, encoded = self.counted[prepared.name], self.encoded(prepared.name)
-        missing = list(counted.missing_codes(encoded.values).values())
-        attribute, values = with_missing_as_value(prepared, encoded, [counted.count_of(raw) for raw in missing])
+    def _with_missing(self, prepared: PreparedColumn) -> tuple[ReleasedColumn, ValueSpace]:
+        """A column whose cells without a value move like values, and its values: see `with_missing_as_value`."""
+        counted, missing = self.counted[prepared.name], list(self._missing_codes(prepared.name).values())
+        counts = [counted.count_of(raw) for raw in missing]
+        value_space, values = with_missing_as_value(prepared, self.values_of(prepared.name), counts)
         own = counted.places_in(values, otherwise=len(values))
         own[missing] += np.arange(len(missing), dtype=np.int32)
         in_palette = np.append(counted.raw_of(values), missing or [MISSING])
-        return OutColumn(prepared, attribute, own, counted.cells, in_palette.astype(np.int32))
+        return ReleasedColumn(prepared.name, own, counted.cells, in_palette.astype(np.int32)), value_space
 
 
-def with_settling(prepared: PreparedColumn) -> Attribute:
-    """A column's attribute, which knows what numbers the column can hold."""
-    attribute = prepared.attribute
-    if not isinstance(attribute, NumericAttribute):
-        return attribute
-    return replace(attribute, settle=partial(settled, prepared))
+def with_settling(prepared: PreparedColumn) -> ValueSpace:
+    """A column's value space; a numeric one rounds new numbers to those that the column can hold."""
+    value_space = prepared.value_space
+    if not isinstance(value_space, NumericSpace):
+        return value_space
+    return replace(value_space, settle=partial(settle_numbers, prepared))
 
 
 def require_range(prepared: PreparedColumn) -> None:
-    """Refuse numbers so far apart that their distances would be none."""
-    if isinstance(prepared.attribute, NumericAttribute) and prepared.attribute.numbers.size:
-        numbers = prepared.attribute.numbers
+    """Refuse numbers so far apart that their distances are not finite."""
+    if isinstance(prepared.value_space, NumericSpace) and prepared.value_space.numbers.size:
+        numbers = prepared.value_space.numbers
         if numbers.max() / 2 - numbers.min() / 2 > sys.float_info.max / 2:
-            raise TooWideRangeError(prepared.name)
+            raise too_wide_range(prepared.name)
+
+
+def too_wide_range(column: str) -> ColumnError:
+    """A column of numbers whose range overflows."""
+    return ColumnError(f"The numbers of column {column!r} are too far apart to compute their range; scale them down.")

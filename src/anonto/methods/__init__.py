@@ -5,8 +5,7 @@ The package can be called: ``anonto.methods()`` is the registry, classes by name
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
+from anonto.runtime.callable_package import make_callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,12 +14,11 @@ if TYPE_CHECKING:
     from anonto.methods.method import Method
 
 
-class _Room(ModuleType):
-    def __call__(self) -> Mapping[str, type[Method]]:
-        """All methods by name."""
-        from anonto.methods.registry import METHODS
+def _methods() -> Mapping[str, type[Method]]:
+    """All methods by name."""
+    from anonto.methods.registry import METHODS
 
-        return METHODS
+    return METHODS
 
 
-sys.modules[__name__].__class__ = _Room
+make_callable(__name__, _methods)

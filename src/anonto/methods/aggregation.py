@@ -1,9 +1,11 @@
-"""What stands for a group of records: its centre, column by column, or values drawn from around each record.
+"""Replacement values for a group of records: its centre, column by column, or values drawn from around each record.
 
 The centre of numbers and ranks is their mean. That of concepts is, with ``centroid = "taxonomy"``, the concept of the
 column's domain with the least sum of squared distances to the values of the group, whether it occurs anywhere or not;
 of equals a value of the group goes first, then the concept that the taxonomy lists first. With ``"sample"`` it is the
 value of the group with the least sum of distances (the marginality mean); of equals the one of the first record.
+
+That of sets is the set of concepts that `anonto.stats.set_centre` finds.
 
 Where every concept has one parent, the best concept is one of the values or an ancestor of one: any other concept lies
 below such an ancestor, has in common with each value exactly what that ancestor has, and is farther away. With several
@@ -18,31 +20,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.encoding.set_space import SetSpace
+from anonto.encoding.value_space import MeanSpace, NominalSpace, NumericSpace
 from anonto.methods import microaggregation_kernels as kernels
-from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
+from anonto.stats.set_centre import centres_of_sets
 from anonto.taxonomy.closure import closure
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Bools, Codes, Floats, Longs
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.grouping import RecordGroups
 
-    from anonto.methods.grouping import Groups
-    from anonto.table.attributes import Attribute
-
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
 
 CANDIDATES_AT_ONCE = 4096
 """Concepts whose distances to all values of a column are held at a time."""
 DIGITS = 12
-"""Distances are compared after rounding to so many decimals."""
+"""Decimals to which distances are rounded before they are compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ValueSets:
-    """Which values of a column each group has, and how often; those of the first records come first."""
+    """The values of a column that each group has, and how often; those of the first records come first."""
 
     offsets: Longs
     """Where the values of each group start, and behind the last where they end."""
@@ -60,11 +60,11 @@ class ValueSets:
         return np.repeat(np.arange(self.sizes.size), self.sizes)
 
 
-def value_sets(groups: Groups, codes: Codes, n_values: int) -> ValueSets:
+def value_sets(groups: RecordGroups, codes: Codes, n_values: int) -> ValueSets:
     """The values of a column in each group.
 
     Args:
-        groups: Of records.
+        groups: Groups of records.
         codes: The value of each record; −1 for none.
         n_values: How many values there are.
     """
@@ -99,28 +99,28 @@ def means_of(numbers: Floats, sets: ValueSets) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Candidates:
-    """What the centre of a group may be in a nominal column."""
+class CentreCandidates:
+    """Candidates for the centre of a group in a nominal column."""
 
     size: int
     own: Codes
-    """For each value of the column the candidate that it is itself."""
+    """The candidate that each value of the column is itself."""
     distances: Callable[[int, int], Floats]
     """All values × the candidates from one number to another."""
     concepts: tuple[str, ...] | None
-    """Of the candidates; None where they are the values of the column themselves."""
+    """Concepts of the candidates; None where they are the values of the column themselves."""
 
     def squares(self, first: int, last: int) -> Floats:
         """The squared distances of all values to some candidates."""
         return np.asarray(self.distances(first, last) ** 2)
 
     def best_of(self, sets: ValueSets, distances: Floats, squares: Floats | None = None) -> tuple[Codes, Floats]:
-        """For each group the candidate with the least sum of squared distances, −1 for none, and that sum.
+        """The candidate with the least sum of squared distances for each group, −1 for none, and that sum.
 
         Args:
             sets: The values of each group.
             distances: All pairs of values.
-            squares: The squared distances to all candidates, where they are at hand.
+            squares: The squared distances to all candidates, if already computed.
         """
         of_group = kernels.least_of_own(sets.offsets, sets.values, sets.counts, distances, True)
         best = np.where(of_group >= 0, self.own[of_group], np.int32(-1)).astype(np.int32)
@@ -135,68 +135,79 @@ class Candidates:
         return best, sums
 
 
-def candidates_of(attribute: NominalAttribute | MeanAttribute) -> Candidates:
+def candidates_of(value_space: NominalSpace | MeanSpace) -> CentreCandidates:
     """Concepts of the domain among which the best one always is; of several ontologies the values of the column."""
-    values = np.arange(attribute.counts.size)
-    if isinstance(attribute, MeanAttribute):
-        table = attribute.distance_tables()
+    values = np.arange(value_space.counts.size)
+    if isinstance(value_space, MeanSpace):
+        table = value_space.distance_tables()
         own = values.astype(np.int32)
-        return Candidates(values.size, own, lambda first, last: table(values, values[first:last]), None)
-    concepts = _concepts_worth_trying(attribute)
-    extended, codes = attribute.codes_of(concepts)
+        return CentreCandidates(values.size, own, lambda first, last: table(values, values[first:last]), None)
+    concepts = _concepts_worth_trying(value_space)
+    extended, codes = value_space.codes_of(concepts)
     place_of = {concept: place for place, concept in enumerate(concepts)}
-    own = np.array([place_of[concept] for concept in attribute.concepts], dtype=np.int32)
+    own = np.array([place_of[concept] for concept in value_space.concepts], dtype=np.int32)
     table = extended.distance_tables()
-    return Candidates(len(concepts), own, lambda first, last: table(values, codes[first:last]), concepts)
+    return CentreCandidates(len(concepts), own, lambda first, last: table(values, codes[first:last]), concepts)
 
 
-def _concepts_worth_trying(attribute: NominalAttribute) -> tuple[str, ...]:
+def _concepts_worth_trying(value_space: NominalSpace) -> tuple[str, ...]:
     """Ancestors of values, and concepts with several parents; in the order of the domain."""
-    space, domain = attribute.space, attribute.domain
+    space, domain = value_space.space, value_space.domain
     worth = np.diff(space.parent_offsets) > 1
-    worth[closure(space, np.unique(space.numbers(attribute.concepts))).ancestors] = True
+    worth[closure(space, np.unique(space.numbers(value_space.concepts))).ancestors] = True
     if domain is space:
         return tuple(space.ids[number] for number in np.flatnonzero(worth).tolist())
     return tuple(concept for concept in domain.ids if worth[space.index[concept]])
 
 
 def centres_of(
-    attribute: Attribute, sets: ValueSets, distances: Floats | None, *, from_taxonomy: bool
-) -> tuple[Attribute, Codes]:
+    value_space: ValueSpace, sets: ValueSets, distances: Floats | None, *, from_taxonomy: bool
+) -> tuple[ValueSpace, Codes]:
     """The centre of each group in a column, by its code, −1 for none; and the column with values that are new.
 
     Args:
-        attribute: The column.
+        value_space: The column.
         sets: Its values in each group.
         distances: All pairs of its values; None for numbers, and where two values are equal or not.
         from_taxonomy: Whether concepts that no record of the group has may be centres.
     """
     some = sets.sizes > 0
-    if isinstance(attribute, NumericAttribute):
-        means = means_of(attribute.numbers, sets)[some]
-        extended, codes = attribute.codes_of(attribute.settle(means) if attribute.settle is not None else means)
+    if isinstance(value_space, NumericSpace):
+        means = means_of(value_space.numbers, sets)[some]
+        extended, codes = value_space.codes_of(value_space.settle(means) if value_space.settle is not None else means)
         return extended, _for_groups(codes, some)
     if distances is None:
-        return _spelt(attribute, kernels.most_frequent(sets.offsets, sets.values, sets.counts), some)
-    if not from_taxonomy or not isinstance(attribute, NominalAttribute | MeanAttribute):
-        return _spelt(attribute, kernels.least_of_own(sets.offsets, sets.values, sets.counts, distances, False), some)
-    candidates = candidates_of(attribute)
+        return _spell_centres(value_space, kernels.most_frequent(sets.offsets, sets.values, sets.counts), some)
+    if from_taxonomy and isinstance(value_space, SetSpace):
+        return _centres_of_sets(value_space, sets, some)
+    if not from_taxonomy or not isinstance(value_space, NominalSpace | MeanSpace):
+        return _spell_centres(
+            value_space, kernels.least_of_own(sets.offsets, sets.values, sets.counts, distances, False), some
+        )
+    candidates = candidates_of(value_space)
     best, _ = candidates.best_of(sets, distances)
-    if candidates.concepts is None or not isinstance(attribute, NominalAttribute):
-        return attribute, best
-    named, codes = attribute.codes_of([candidates.concepts[place] for place in best[some].tolist()])
+    if candidates.concepts is None or not isinstance(value_space, NominalSpace):
+        return value_space, best
+    named, codes = value_space.codes_of([candidates.concepts[place] for place in best[some].tolist()])
     return named, _for_groups(codes, some)
 
 
-def _spelt(attribute: Attribute, codes: Codes, some: NDArray[np.bool_]) -> tuple[Attribute, Codes]:
+def _centres_of_sets(value_space: SetSpace, sets: ValueSets, some: Bools) -> tuple[ValueSpace, Codes]:
+    """The centres of groups of sets, with the rows and spellings of a release."""
+    offsets = np.append(0, np.cumsum(sets.sizes[some]))
+    extended, codes = value_space.codes_of(centres_of_sets(value_space, offsets, sets.values, sets.counts))
+    return extended, _for_groups(codes, some)
+
+
+def _spell_centres(value_space: ValueSpace, codes: Codes, some: Bools) -> tuple[ValueSpace, Codes]:
     """Values that are centres, as their concepts are written in a release; those without a concept as they are."""
-    if not isinstance(attribute, NominalAttribute):
-        return attribute, codes
-    named, spelt = attribute.codes_of([attribute.concepts[code] for code in codes[some].tolist()])
+    if not isinstance(value_space, NominalSpace):
+        return value_space, codes
+    named, spelt = value_space.codes_of([value_space.concepts[code] for code in codes[some].tolist()])
     return named, _for_groups(spelt, some)
 
 
-def _for_groups(codes: Codes, some: NDArray[np.bool_]) -> Codes:
+def _for_groups(codes: Codes, some: Bools) -> Codes:
     out = np.full(some.size, -1, dtype=np.int32)
     out[some] = codes
     return out
@@ -205,22 +216,22 @@ def _for_groups(codes: Codes, some: NDArray[np.bool_]) -> Codes:
 # ------------------------------------------------------------------------------------------------ synthetic values
 
 
-def drawn_around(
-    attribute: Attribute,
+def draw_around(
+    value_space: ValueSpace,
     sets: ValueSets,
-    groups: Groups,
+    groups: RecordGroups,
     codes: Codes,
     distances: Floats | None,
     rng: np.random.Generator,
 ) -> Codes:
-    """For each row a value of the column, drawn from those not farther from its own than the farthest of its group.
+    """Draw a value of the column for each row, not farther from its own than the farthest of its group.
 
     All values of the column that are near enough are equally likely, the own one included.
 
     Args:
-        attribute: The column.
+        value_space: The column.
         sets: Its values in each group.
-        groups: Of records.
+        groups: Groups of records.
         codes: The value of each record; −1 for none, which stays.
         distances: All pairs of values; None for numbers, and where two values are equal or not.
         rng: For the draws.
@@ -231,34 +242,34 @@ def drawn_around(
     out = np.full(cells.size, -1, dtype=np.int32)
     present = np.flatnonzero(cells >= 0)
     group, own = groups.group_of_member()[present], cells[present]
-    if isinstance(attribute, NumericAttribute):
-        out[present] = _drawn_numbers(attribute, sets, group, own, rng)
+    if isinstance(value_space, NumericSpace):
+        out[present] = _draw_numbers(value_space, sets, group, own, rng)
     elif distances is None:
-        n_values = np.where(sets.sizes[group] > 1, attribute.counts.size, 1)
+        n_values = np.where(sets.sizes[group] > 1, value_space.counts.size, 1)
         drawn = rng.integers(0, n_values)
         out[present] = np.where(n_values > 1, drawn, own)
     else:
-        out[present] = _drawn_concepts(distances, sets, group, own, rng)
+        out[present] = _draw_concepts(distances, sets, group, own, rng)
     return out
 
 
-def _drawn_numbers(
-    attribute: NumericAttribute, sets: ValueSets, group: Longs, own: Codes, rng: np.random.Generator
+def _draw_numbers(
+    value_space: NumericSpace, sets: ValueSets, group: Longs, own: Codes, rng: np.random.Generator
 ) -> Codes:
-    order = np.argsort(attribute.numbers, kind="stable")
-    ordered = attribute.numbers[order]
+    order = np.argsort(value_space.numbers, kind="stable")
+    ordered = value_space.numbers[order]
     starts = sets.offsets[:-1][sets.sizes > 0]
     lowest, highest = np.empty(sets.sizes.size), np.empty(sets.sizes.size)
     for out, reduce in ((lowest, np.minimum), (highest, np.maximum)):
-        out[sets.sizes > 0] = reduce.reduceat(attribute.numbers[sets.values], starts) if starts.size else 0.0
-    number = attribute.numbers[own]
-    reach = np.maximum(number - lowest[group], highest[group] - number) + 10.0**-DIGITS * attribute.scale
-    first = np.searchsorted(ordered, number - reach, side="left")
-    last = np.searchsorted(ordered, number + reach, side="right")
+        out[sets.sizes > 0] = reduce.reduceat(value_space.numbers[sets.values], starts) if starts.size else 0.0
+    number = value_space.numbers[own]
+    radius = np.maximum(number - lowest[group], highest[group] - number) + 10.0**-DIGITS * value_space.scale
+    first = np.searchsorted(ordered, number - radius, side="left")
+    last = np.searchsorted(ordered, number + radius, side="right")
     return np.asarray(order[rng.integers(first, last)], dtype=np.int32)
 
 
-def _drawn_concepts(distances: Floats, sets: ValueSets, group: Longs, own: Codes, rng: np.random.Generator) -> Codes:
+def _draw_concepts(distances: Floats, sets: ValueSets, group: Longs, own: Codes, rng: np.random.Generator) -> Codes:
     """Rows with one value at a time, in the order of the values."""
     out = np.empty(own.size, dtype=np.int32)
     by_value = np.argsort(own, kind="stable")
@@ -267,13 +278,13 @@ def _drawn_concepts(distances: Floats, sets: ValueSets, group: Longs, own: Codes
         rows = by_value[ends[value] : ends[value + 1]]
         away = np.round(distances[value], DIGITS)
         nearest_first = np.argsort(away, kind="stable")
-        reach = _reaches(away, sets, group[rows])
-        n_near = np.searchsorted(away[nearest_first], reach, side="right")
+        radius = _radii(away, sets, group[rows])
+        n_near = np.searchsorted(away[nearest_first], radius, side="right")
         out[rows] = nearest_first[rng.integers(0, n_near)]
     return out
 
 
-def _reaches(away: Floats, sets: ValueSets, groups: Longs) -> Floats:
+def _radii(away: Floats, sets: ValueSets, groups: Longs) -> Floats:
     """The distance of a value to the farthest one of each of some groups."""
     wanted, place = np.unique(groups, return_inverse=True)
     sizes = sets.sizes[wanted]

@@ -1,4 +1,4 @@
-"""Compiled loops of swapping inside bins: grids, rows by bin, exchanges, and flows of rows.
+"""Compiled loops of swapping inside bins: grids, rows by bin, exchanges, and transitions of rows.
 
 The steps named below are those of the plain versions, `anonto.methods.plain.equi_width_swap` and
 `anonto.methods.plain.pair_swap`.
@@ -6,20 +6,17 @@ The steps named below are those of the plain versions, `anonto.methods.plain.equ
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from anonto.chacha import Source, Words, drawn_below, next_block, words_of_items
-from anonto.rng_kernels import mixed
+from anonto.random.chacha import Source, next_block, number_below, words_of_items
+from anonto.random.kernels import mix_bits
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
-LongWords = NDArray[np.uint64]
-Shorts = NDArray[np.uint16]
+if TYPE_CHECKING:
+    from anonto.arrays import Floats, Ints, Longs, LongWords, Shorts, Words
+
 Whole = int | np.integer[Any]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -33,7 +30,7 @@ STEPS = 1e12
 
 @njit(cache=True, nogil=True)
 def grid(numbers: Floats, low: float, width: float, last: Whole) -> Longs:
-    """For each number its place on a grid from ``low`` on; the last place takes what lies behind it too.
+    """The place of each number on a grid from ``low`` on; the last place takes what lies behind it too.
 
     A number that a rounding error of 10⁻¹² keeps below a line of the grid counts as on it.
     """
@@ -49,8 +46,8 @@ def grid(numbers: Floats, low: float, width: float, last: Whole) -> Longs:
 
 
 @njit(cache=True, nogil=True)
-def combined(codes: Ints, places: Ints, begins: Longs, n_places: Longs) -> Longs:
-    """For each record one number for its places in all columns; without any value it is 0.
+def combine_places(codes: Ints, places: Ints, begins: Longs, n_places: Longs) -> Longs:
+    """One number for each record's places in all columns; without any value it is 0.
 
     Args:
         codes: Records × columns.
@@ -73,10 +70,12 @@ def combined(codes: Ints, places: Ints, begins: Longs, n_places: Longs) -> Longs
 @njit(cache=True, nogil=True)
 def rows_by_bin(bins: Longs, counts: Longs, n_bins: Whole) -> tuple[Ints, Longs]:
     """The record of each row, bin after bin, and where each bin with rows begins; bin 0 takes no part."""
+    # Step 2: rows whose values have the same places are a bin. A counting sort: the rows of each bin …
     ends = np.zeros(n_bins + 1, np.int64)
     for record in range(bins.size):
         if bins[record] > 0:
             ends[bins[record] + 1] += counts[record]
+    # … where each bin begins, with empty ones left out of the offsets …
     offsets = np.zeros(n_bins + 1, np.int64)
     used = 0
     for one in range(1, n_bins):
@@ -84,6 +83,7 @@ def rows_by_bin(bins: Longs, counts: Longs, n_bins: Whole) -> tuple[Ints, Longs]
             used += 1
             offsets[used] = offsets[used - 1] + ends[one + 1]
         ends[one + 1] += ends[one]
+    # … and the record of each row.
     members = np.empty(ends[n_bins], np.int32)
     for record in range(bins.size):
         if bins[record] > 0:
@@ -99,7 +99,7 @@ def rows_by_bin(bins: Longs, counts: Longs, n_bins: Whole) -> tuple[Ints, Longs]
 
 @njit(cache=True, nogil=True)
 def _shuffle(members: Ints, start: Whole, end: Whole, generator: np.random.Generator) -> None:
-    """Put a stretch of rows in random order (Fisher and Yates)."""
+    """Put a range of rows in random order (Fisher and Yates)."""
     for i in range(end - 1, start, -1):
         j = generator.integers(start, i + 1)
         members[i], members[j] = members[j], members[i]
@@ -121,7 +121,9 @@ def exchange_pairs(members: Ints, offsets: Longs, cycle: bool, generator: np.ran
     n_alone = 0
     for one in range(offsets.size - 1):
         start, end = offsets[one] - first, offsets[one + 1] - first
+        # The last step of Algorithms 1 and 2: shuffle the bin, so that neighbours are a random pair.
         _shuffle(members, start, end, generator)
+        # An odd row out: the last three rows pass their records on in a circle, or the last one stays.
         if (end - start) % 2 == 1:
             end -= 1
             if cycle and end - start >= 2:
@@ -131,6 +133,7 @@ def exchange_pairs(members: Ints, offsets: Longs, cycle: bool, generator: np.ran
                 taken[end] = members[end]
                 alone[n_alone] = members[end]
                 n_alone += 1
+        # All others exchange with their neighbour.
         for row in range(start, end, 2):
             taken[row], taken[row + 1] = members[row + 1], members[row]
     return taken, alone[:n_alone]
@@ -138,21 +141,21 @@ def exchange_pairs(members: Ints, offsets: Longs, cycle: bool, generator: np.ran
 
 @njit(cache=True, nogil=True)
 def identities(codes: Ints, records: Ints, places: Ints, begins: Longs) -> LongWords:
-    """For each of some records 64 bits that depend on its places in all columns, and on nothing else."""
+    """Hash each of some records: 64 bits that depend on its places in all columns, and on nothing else."""
     out = np.empty(records.size, np.uint64)
     for i in range(records.size):
         word = np.uint64(0)
         for c in range(codes.shape[1]):
             code = codes[records[i], c]
             place = np.uint64(places[begins[c] + code] + 1) if code >= 0 else np.uint64(0)
-            word = np.uint64(mixed((word ^ place) + _GOLDEN))
+            word = np.uint64(mix_bits((word ^ place) + _GOLDEN))
         out[i] = word
     return out
 
 
 @njit(cache=True, nogil=True)
 def first_rows(members: Ints, n_records: Whole) -> Longs:
-    """For each record where its rows begin, among rows of which those of a record stand together."""
+    """Where the rows of each record begin, among rows of which those of a record stand together."""
     begins = np.zeros(n_records, np.int64)
     for row in range(members.size - 1, -1, -1):
         begins[members[row]] = row
@@ -169,7 +172,7 @@ def _shuffle_by_words(order: Ints, words: Source, at: Whole) -> Whole:
         if draw % 8 == 0:
             at = next_block(words, at)
         i = order.size - 1 - draw
-        j = drawn_below(x, at, draw % 8, i + 1)
+        j = number_below(x, at, draw % 8, i + 1)
         order[i], order[j] = order[j], order[i]
     return at
 
@@ -218,7 +221,7 @@ def exchange_in_cells(
 
 @njit(cache=True, nogil=True)
 def values_taken(values: Ints, counts: Longs, begins: Longs, taken: Ints | Shorts) -> Ints:
-    """For each row, record by record, the value of the record that it takes."""
+    """The value of the record that each row takes, record by record."""
     out = np.empty(counts.sum(), np.int32)
     row = 0
     for record in range(counts.size):
@@ -240,13 +243,16 @@ def permute_selected(members: Ints, offsets: Longs, rate: float, generator: np.r
     n_alone = 0
     for one in range(offsets.size - 1):
         start, end = offsets[one], offsets[one + 1]
+        # Select each row with the given probability, and move the selected ones to the front of the bin.
         middle = start
         for row in range(start, end):
             if generator.random() < rate:
                 members[row], members[middle] = members[middle], members[row]
                 middle += 1
+        # Permute the selected rows uniformly.
         taken[start:end] = members[start:end]
         _shuffle(taken, start, middle, generator)
+        # A single selected row has no partner.
         if middle - start == 1:
             middle = start
         alone[n_alone : n_alone + end - middle] = members[middle:end]
@@ -269,28 +275,31 @@ def largest_mixed(members: Ints, offsets: Longs) -> Whole:
     return largest
 
 
-# ------------------------------------------------------------------------------------------------ flows
+# ------------------------------------------------------------------------------------------------ transitions
 
 
 @njit(cache=True, nogil=True)
-def flows_of_rows(sources: Ints, targets: Ints, counts: Longs) -> tuple[Longs, Ints, Longs]:
-    """What the rows of each record become: offsets, targets and ends of flows.
+def transitions_of_rows(sources: Ints, targets: Ints, counts: Longs) -> tuple[Longs, Ints, Longs]:
+    """Transitions of the rows of each record: offsets, targets and ends.
 
-    Every record must be a target as often as a source; rows that are not given stay. Rows are dealt out to their
-    targets and from there to their sources, so that the targets of a source stand in order without being compared.
+    Every record must be a target as often as a source; rows that are not given stay. Rows are sorted by their
+    targets and then by their sources, so that the targets of a source stand in order without being compared.
     """
     n = counts.size
+    # Records of one row each have one target each.
     if n == 0 or counts.max() == 1:
         only = np.arange(n).astype(np.int32)
         for row in range(sources.size):
             only[sources[row]] = targets[row]
         return np.arange(n + 1), only, np.ones(n, np.int64)
+    # How many rows of each record stay, and where its rows begin.
     begins = np.zeros(n + 1, np.int64)
     staying = counts.copy()
     for row in range(sources.size):
         staying[sources[row]] -= 1
     for record in range(n):
         begins[record + 1] = begins[record] + counts[record]
+    # Sort the rows by their targets; a row that stays is its own target.
     places = begins[:-1].copy()
     sources_of = np.empty(begins[n], np.int32)
     for record in range(n):
@@ -300,6 +309,7 @@ def flows_of_rows(sources: Ints, targets: Ints, counts: Longs) -> tuple[Longs, I
     for row in range(sources.size):
         sources_of[places[targets[row]]] = sources[row]
         places[targets[row]] += 1
+    # Then by their sources; the sort is stable, so the targets of a source are in order.
     places[:] = begins[:-1]
     targets_of = np.empty(begins[n], np.int32)
     for target in range(n):
@@ -307,11 +317,11 @@ def flows_of_rows(sources: Ints, targets: Ints, counts: Longs) -> tuple[Longs, I
             source = sources_of[row]
             targets_of[places[source]] = target
             places[source] += 1
-    return _merged(targets_of, begins)
+    return _merge_targets(targets_of, begins)
 
 
 @njit(cache=True, nogil=True)
-def _merged(targets_of: Ints, begins: Longs) -> tuple[Longs, Ints, Longs]:
+def _merge_targets(targets_of: Ints, begins: Longs) -> tuple[Longs, Ints, Longs]:
     """Equal targets of a source put together, in place."""
     n = begins.size - 1
     offsets = np.zeros(n + 1, np.int64)

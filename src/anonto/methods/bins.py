@@ -1,4 +1,4 @@
-"""Rows in bins, and records that change places inside them: what the equi-depth, equi-width and invariant swaps share.
+"""Rows in bins, and records that change places inside them: shared by the equi-depth, equi-width and invariant swaps.
 
 A bin holds rows that may take each other's place. Whole records are exchanged, all columns of the step together, so
 that nothing changes in how these columns depend on each other. Records that lack the same cells form a stratum; bins
@@ -12,24 +12,21 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from anonto.errors import SmallStrataError
-from anonto.methods import bin_kernels, kernels
-from anonto.methods.flows import Flows, counted_in_a_table, flows_of_counts, flows_of_rows
-from anonto.methods.reach import Partition
-from anonto.methods.record_flows import RecordFlows
+from anonto.methods import bin_kernels, transition_kernels
+from anonto.methods.record_transitions import RecordTransitions
+from anonto.methods.refusals import small_strata
+from anonto.methods.support import Partition
+from anonto.methods.transitions import Transitions, count_pairs_in_table, transitions_of_counts, transitions_of_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Codes, Longs
+    from anonto.encoding.records import Records
 
-    from anonto.table.records import Records
-
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 Odd = Literal["stay", "cycle3"]
-"""What becomes of the row that is left in a bin of an odd size: it stays, or the last three rows pass theirs on."""
+"""How a bin of odd size treats its last row: it stays, or the last three rows exchange in a cycle."""
 
 
 ROWS_AT_ONCE = 1 << 20
@@ -58,14 +55,14 @@ class Bins:
             yield self.offsets[first : max(end, first + 1) + 1]
             first = max(end, first + 1)
 
-    def reach(self, odd: Odd | None = None) -> Partition:
-        """What may take each other's place; where pairs exchange, what odd bins do tells whether a row may stay."""
+    def support(self, odd: Odd | None = None) -> Partition:
+        """Partition of rows that may take each other's place; ``odd`` decides whether a row may stay in place."""
         sizes = self.sizes
         stays = (sizes == 1) | (odd is None) | ((sizes % 2 == 1) & (odd == "stay"))
         return Partition(self.members, self.offsets, apart=False, stays=stays)
 
     def facts(self) -> dict[str, Any]:
-        """What the evidence says of the bins."""
+        """Evidence about the bins."""
         sizes = self.sizes
         return {
             "bins": int(sizes.size),
@@ -75,7 +72,7 @@ class Bins:
         }
 
 
-def joined(parts: list[Bins]) -> Bins:
+def join_bins(parts: list[Bins]) -> Bins:
     """The bins of several strata as one list."""
     members = np.concatenate([np.empty(0, np.int32), *(part.members for part in parts)])
     sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])
@@ -83,7 +80,7 @@ def joined(parts: list[Bins]) -> Bins:
 
 
 def with_copies_together(bins: Bins) -> Bins:
-    """Bins that share a distinct record made one, so that the value of a record alone tells its bin."""
+    """Bins that share a distinct record made one, so that the value of a record alone determines its bin."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -103,8 +100,8 @@ def with_copies_together(bins: Bins) -> Bins:
 def strata(records: Records, least: int) -> list[Longs]:
     """The records of each pattern of missing cells; those without any value are in none.
 
-    One stratum alone may have any number of rows; of several each must have ``least``, as what is rare in them would
-    otherwise hardly be moved.
+    One stratum alone may have any number of rows; of several each must have ``least``, because rare values
+    would otherwise hardly move.
     """
     if records.codes.size and records.codes.min() >= 0:
         return [np.arange(records.counts.size)]
@@ -114,35 +111,35 @@ def strata(records: Records, least: int) -> list[Longs]:
     rows = [int(records.counts[part].sum()) for part in parts]
     small = [n for n in rows if n < least]
     if len(parts) > 1 and small:
-        raise SmallStrataError(len(small), len(parts), sum(small), least)
+        raise small_strata(len(small), len(parts), sum(small), least)
     return parts
 
 
-def exchanged_in_pairs(records: Records, bins: Bins, odd: Odd, rng: np.random.Generator) -> RecordFlows:
+def exchange_in_pairs(records: Records, bins: Bins, odd: Odd, rng: np.random.Generator) -> RecordTransitions:
     """Random pairs of rows of each bin exchange their records; the members of the bins are put into another order."""
     facts, cycle = bins.facts(), odd == "cycle3"
     if not _fit_into_a_table(records, bins.members.size):
         taken, alone = bin_kernels.exchange_pairs(bins.members, bins.offsets, cycle, rng)
-        return record_flows_of_rows(records, bins.members, taken, alone, facts)
+        return record_transitions_of_rows(records, bins.members, taken, alone, facts)
     found_none = [np.empty(0, dtype=np.int32)]
 
-    def exchanged() -> Iterator[tuple[Codes, Codes]]:
-        """Some bins after the other, so that what their rows take is never held of all."""
+    def exchange_batches() -> Iterator[tuple[Codes, Codes]]:
+        """Exchange batch by batch of bins, so that the result of all rows is never held at once."""
         for offsets in bins.offsets_in_parts(ROWS_AT_ONCE):
             taken, alone = bin_kernels.exchange_pairs(bins.members, offsets, cycle, rng)
             found_none.append(alone)
             yield bins.members[offsets[0] : offsets[-1]], taken
 
     n_records = records.counts.size
-    keys, amounts = counted_in_a_table(exchanged(), n_records, n_records**2, bins.members.size)
-    flows = flows_of_counts(keys, amounts, records.counts)
-    return _record_flows(records, flows, np.concatenate(found_none), facts)
+    keys, amounts = count_pairs_in_table(exchange_batches(), n_records, n_records**2, bins.members.size)
+    transitions = transitions_of_counts(keys, amounts, records.counts)
+    return _record_transitions(records, transitions, np.concatenate(found_none), facts)
 
 
-def record_flows_of_rows(
+def record_transitions_of_rows(
     records: Records, members: Codes, taken: Codes, alone: Codes, facts: Mapping[str, Any]
-) -> RecordFlows:
-    """Flows of whole records.
+) -> RecordTransitions:
+    """Transitions of whole records.
 
     Args:
         records: The distinct records.
@@ -153,18 +150,20 @@ def record_flows_of_rows(
     """
     counts = records.counts
     if _fit_into_a_table(records, members.size):
-        flows = flows_of_rows(members, taken, counts)
+        transitions = transitions_of_rows(members, taken, counts)
     else:
-        offsets, targets, ends = bin_kernels.flows_of_rows(members, taken, counts)
-        flows = Flows(counts, offsets, targets, ends, kernels.guides(counts, offsets, ends), 0)
-    return _record_flows(records, flows, alone, facts)
+        offsets, targets, ends = bin_kernels.transitions_of_rows(members, taken, counts)
+        transitions = Transitions(counts, offsets, targets, ends, transition_kernels.guides(counts, offsets, ends), 0)
+    return _record_transitions(records, transitions, alone, facts)
 
 
 def _fit_into_a_table(records: Records, n_rows: int) -> bool:
-    """Whether a count for each pair of records takes no more room than the rows before and after."""
+    """Return whether a count for each pair of records takes no more room than the rows before and after."""
     return records.counts.size**2 <= 2 * n_rows
 
 
-def _record_flows(records: Records, flows: Flows, alone: Codes, facts: Mapping[str, Any]) -> RecordFlows:
+def _record_transitions(
+    records: Records, transitions: Transitions, alone: Codes, facts: Mapping[str, Any]
+) -> RecordTransitions:
     untouched = [int(np.count_nonzero(records.codes[alone, column] >= 0)) for column in range(records.codes.shape[1])]
-    return RecordFlows(flows, records.codes, tuple(untouched), facts)
+    return RecordTransitions(transitions, records.codes, tuple(untouched), facts)

@@ -3,11 +3,11 @@
 Records that lack the same cells are cut into blocks like the leaves of a k-d tree: again and again in two along one
 column, near the middle of its rows, until a block is small enough. Numbers and ranks are cut by size. Concepts are cut
 between branches of their taxonomy: of the cuts that leave a quarter of the rows on each side, the one between the
-largest branches. The column is the one in which the rows of the block are spread the most, measured by their spread in
+largest branches. The column is the one in which the rows of the block are spread the most, relative to their spread in
 the whole table. Equal records stay together.
 
 Scales, variances and distances are those of the whole table, so that a block differs from the whole only at its edges.
-What that costs is measured: some neighbouring blocks, two at least, are fitted once more as one, and the sums of the
+The cost is measured: some neighbouring blocks, two at least, are fitted once more as one, and the sums of the
 squared distances between the cells before and after are compared.
 """
 
@@ -21,32 +21,33 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from anonto.arithmetic import dot
-from anonto.errors import NotCloseError, NotCloseInBlocksError, OneBinWarning
-from anonto.methods.flows import Flows
-from anonto.methods.kernels import guides
+from anonto.encoding.records import Records, distinct_rows
+from anonto.encoding.set_space import SetSpace
+from anonto.encoding.value_space import NominalSpace, NumericSpace, parts_of
+from anonto.errors import AnontoWarning, TooFewRecordsError
+from anonto.methods.memory import has_sets
 from anonto.methods.method import RecordMethod
 from anonto.methods.parameters import LEAST_PER_K, check_parameters, require_block_rows
-from anonto.methods.reach import Partition
-from anonto.methods.record_flows import RecordFlows
-from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
-from anonto.table.records import Records, distinct_rows
+from anonto.methods.record_transitions import RecordTransitions
+from anonto.methods.refusals import ONE_BIN, not_close_in_blocks
+from anonto.methods.support import Partition
+from anonto.methods.transition_kernels import guides
+from anonto.methods.transitions import Transitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Codes, Floats, Longs
+    from anonto.encoding.value_space import ValueSpace
     from anonto.methods.method import Require
-    from anonto.table.attributes import Attribute
 
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
-    Fit = Callable[[Records, np.random.Generator], RecordFlows]
+    Fit = Callable[[Records, np.random.Generator], RecordTransitions]
 
 SAMPLE_ROWS = 100_000
-"""So many rows are fitted once more to see what blocks cost; two blocks in any case."""
+"""Rows that are fitted a second time to measure the cost of blocks; at least two blocks."""
+OF_ALL = ("loss", "loss_bound")
+"""Facts that are told only if they are known about all parts of a table."""
 MIDDLE = 0.25
 """A cut between branches leaves at least this share of the rows on each side."""
 
@@ -67,16 +68,23 @@ class BlockMethod(RecordMethod):
         """The same method with blocks of so many rows, or without."""
         return replace(self, block_rows=rows)  # type: ignore[type-var]
 
+    @property
+    def least_block(self) -> int:
+        """Rows of a block, at least."""
+        return max(LEAST_PER_K * self.k, self.least_rows)
+
     def could_be_cut(self, n_records: int) -> bool:
-        """Whether there are enough records for two blocks, and the parameters do not say whether there are."""
+        """True if the table may be cut though `block_rows` is not given: there are enough records for two blocks."""
         return self.block_rows is None and n_records >= 2 * LEAST_PER_K * self.k
 
     def require_strata(self, records: Records) -> None:
         """Refuse patterns of missing cells that `fit` refuses, before the records are cut into blocks."""
 
-    def fit_in_parts(self, records: Records, rng: np.random.Generator, most_rows: int, require: Require) -> RecordFlows:
-        """Fit block by block: as the parameters say, or blocks of which two fit."""
-        least = LEAST_PER_K * self.k
+    def fit_in_parts(
+        self, records: Records, rng: np.random.Generator, most_rows: int, require: Require
+    ) -> RecordTransitions:
+        """Fit in blocks of `block_rows` or, without it, in blocks so small that two fit into memory at once."""
+        least = self.least_block
         method = self if self.block_rows is not None else self.in_blocks(max(most_rows // 2, least))
         if is_cut(method, records):
             return fit_in_blocks(method, records, rng, require)
@@ -84,18 +92,18 @@ class BlockMethod(RecordMethod):
 
 
 def is_cut(method: BlockMethod, records: Records) -> bool:
-    """Whether a method goes through the records block by block."""
+    """Return whether a method goes through the records block by block."""
     return method.block_rows is not None and records.n_rows > method.block_rows
 
 
-def no_limit(n_rows: int, what: str, n_flows: int) -> None:
+def no_limit(n_rows: int, what: str, n_transitions: int) -> None:
     """Refuse nothing."""
 
 
 def fit_in_blocks(
     method: BlockMethod, records: Records, rng: np.random.Generator, require: Require = no_limit
-) -> RecordFlows:
-    """Fit a method to each block of the records, and put the flows together.
+) -> RecordTransitions:
+    """Fit a method to each block of the records, and put the transitions together.
 
     What the method refuses in the whole table for its missing cells is refused here too, before it is cut.
 
@@ -103,7 +111,7 @@ def fit_in_blocks(
         method: The method; a block has at least `LEAST_PER_K` times as many rows as it puts together.
         records: All distinct records.
         rng: From which each block gets a generator of its own.
-        require: Is told of the largest block before any is fitted, and of the flows after each.
+        require: Called with the largest block before any is fitted, and with the transitions after each.
     """
     method.require_strata(records)
     blocks, whole = _blocks_of(method, records), method.in_blocks(None)
@@ -111,50 +119,53 @@ def fit_in_blocks(
     largest = max([*sizes, _least_of_neighbours(sizes, blocks)], default=0)
     require(largest, f"a block of {largest:,} records", 0)
     generators = rng.spawn(len(blocks.members) + 1)
-    fitted: list[RecordFlows] = []
-    n_flows = 0
+    fitted: list[RecordTransitions] = []
+    n_transitions = 0
     with warnings.catch_warnings():
-        if len(sizes) > 1:  # what is one bin in a block is none in the table
-            warnings.simplefilter("ignore", OneBinWarning)
+        if len(sizes) > 1:  # a bin of one block is not a bin of the whole table
+            warnings.filterwarnings("ignore", f".*{ONE_BIN}", AnontoWarning)
         for members, generator in zip(blocks.members, generators[:-1], strict=True):
-            fitted.append(_fitted_block(whole, part_of(records, members), generator, len(sizes)))
-            n_flows += fitted[-1].flows.targets.size
-            require(largest, f"a block of {largest:,} records and what becomes of all", n_flows)
-        require(0, "what becomes of so many records", 2 * n_flows)
+            fitted.append(_fit_block(whole, part_of(records, members), generator, len(sizes)))
+            n_transitions += fitted[-1].transitions.targets.size
+            require(largest, f"a block of {largest:,} records and what becomes of all", n_transitions)
+        require(0, "what becomes of so many records", 2 * n_transitions)
         cost = _cost(whole.fit, records, blocks, fitted, generators[-1])
+    of_blocks = all_facts([one.facts for one in fitted], sizes)
+    of_blocks.pop("loss_bound", None)  # groups across blocks could lose less
     facts = {
-        **all_facts([one.facts for one in fitted], sizes),
+        **of_blocks,
         "blocks": len(sizes),
         "block_rows": method.block_rows,
         "smallest_block": min(sizes, default=0),
         "largest_block": max(sizes, default=0),
         **cost,
     }
-    return joined(records, blocks.members, fitted, facts)
+    return join_blocks(records, blocks.members, fitted, facts)
 
 
 def _blocks_of(method: BlockMethod, records: Records) -> Blocks:
     """The blocks, cut along the columns that are masked."""
     n_columns = len(records.names) - len(method.also_needs)
-    return cut_into_blocks(records, n_columns, method.block_rows or records.n_rows, LEAST_PER_K * method.k)
+    return cut_into_blocks(records, n_columns, method.block_rows or records.n_rows, method.least_block)
 
 
-def _fitted_block(method: BlockMethod, records: Records, rng: np.random.Generator, n_blocks: int) -> RecordFlows:
+def _fit_block(method: BlockMethod, records: Records, rng: np.random.Generator, n_blocks: int) -> RecordTransitions:
     try:
         return method.fit(records, rng)
-    except NotCloseError as error:
-        if n_blocks == 1:
+    except TooFewRecordsError as error:
+        if n_blocks == 1 or error.closeness is None:
             raise
-        raise NotCloseInBlocksError(error.column, records.n_rows, error.distance, error.t) from None
+        column, distance, t = error.closeness
+        raise not_close_in_blocks(column, records.n_rows, distance, t) from None
 
 
-def reach_in_blocks(method: BlockMethod, records: Records) -> Partition:
-    """What a method could have done to records that it goes through block by block."""
+def support_in_blocks(method: BlockMethod, records: Records) -> Partition:
+    """Partition of records that a method, fitted block by block, could have exchanged."""
     whole = method.in_blocks(None)
     members, sizes, stays = [np.empty(0, np.int32)], [np.zeros(1, np.int64)], [np.empty(0, np.bool_)]
     apart = False
     for block in _blocks_of(method, records).members:
-        own = whole.reach(part_of(records, block))
+        own = whole.support(part_of(records, block))
         members.append(block[own.members].astype(np.int32))
         sizes.append(np.diff(own.offsets))
         stays.append(own.stays)
@@ -182,7 +193,7 @@ class Blocks:
 
 def cut_into_blocks(records: Records, n_columns: int, most_rows: int, least_rows: int) -> Blocks:
     """Cut the records along the first columns until blocks have few rows, but never too few."""
-    lines = [_line(attribute) for attribute in records.attributes[:n_columns]]
+    lines = [_lay_out_values(value_space) for value_space in records.value_spaces[:n_columns]]
     members: list[Longs] = []
     neighbours: list[range] = []
 
@@ -204,48 +215,49 @@ def cut_into_blocks(records: Records, n_columns: int, most_rows: int, least_rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Line:
+class _ValueLine:
     """The values of a column side by side."""
 
     places: Floats
-    """Of each value; the values of a branch follow each other."""
+    """Position of each value; the values of a branch are consecutive."""
     spread: float
     """The variance of the places in the whole table."""
     depths: Longs | None
     """For concepts, in their order: how deep the branch is that a value shares with the one before it."""
 
 
-def _line(attribute: Attribute) -> _Line:
-    part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
+def _lay_out_values(value_space: ValueSpace) -> _ValueLine:
+    """The values of a column on a line, so that it can be cut."""
+    part = parts_of(value_space)[0]
     part = getattr(part, "base", part)
     depths = None
-    if isinstance(part, NumericAttribute):
+    if isinstance(part, NumericSpace):
         places = np.append(
-            part.numbers, np.full(attribute.counts.size - part.numbers.size, part.numbers.max(initial=0))
+            part.numbers, np.full(value_space.counts.size - part.numbers.size, part.numbers.max(initial=0))
         )
-    elif isinstance(part, NominalAttribute):
+    elif isinstance(part, NominalSpace):
         ways = [_way_down(part, concept) for concept in part.concepts]
         order = sorted(range(len(ways)), key=ways.__getitem__)
-        places = np.arange(attribute.counts.size, dtype=np.float64)
+        places = np.arange(value_space.counts.size, dtype=np.float64)
         places[order] = np.arange(len(ways))
-        depths = np.zeros(attribute.counts.size, dtype=np.int64)
+        depths = np.zeros(value_space.counts.size, dtype=np.int64)
         for place in range(1, len(order)):
-            depths[place] = _shared(ways[order[place - 1]], ways[order[place]])
+            depths[place] = _count_shared(ways[order[place - 1]], ways[order[place]])
     else:
-        places = np.arange(attribute.counts.size, dtype=np.float64)
-    weights = attribute.counts / max(int(attribute.counts.sum()), 1)
-    return _Line(places, dot(weights, (places - dot(weights, places)) ** 2), depths)
+        places = np.arange(value_space.counts.size, dtype=np.float64)
+    weights = value_space.counts / max(int(value_space.counts.sum()), 1)
+    return _ValueLine(places, dot(weights, (places - dot(weights, places)) ** 2), depths)
 
 
-def _way_down(attribute: NominalAttribute, concept: str) -> tuple[int, ...]:
+def _way_down(value_space: NominalSpace, concept: str) -> tuple[int, ...]:
     """From a root to a concept, along the first parents."""
-    domain, way = attribute.domain, [attribute.domain.number(concept)]
+    domain, way = value_space.domain, [value_space.domain.number(concept)]
     while above := domain.parents(domain.ids[way[-1]]):
         way.append(domain.number(above[0]))
     return tuple(reversed(way))
 
 
-def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+def _count_shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     same = 0
     for a, b in zip(one, other, strict=False):
         if a != b:
@@ -254,7 +266,7 @@ def _shared(one: tuple[int, ...], other: tuple[int, ...]) -> int:
     return same
 
 
-def _halves(records: Records, lines: Sequence[_Line], part: Longs, least_rows: int) -> tuple[Longs, Longs] | None:
+def _halves(records: Records, lines: Sequence[_ValueLine], part: Longs, least_rows: int) -> tuple[Longs, Longs] | None:
     """Two parts cut along the column with the largest spread that can be cut; None if none can."""
     counts = records.counts[part]
     n = int(counts.sum())
@@ -292,102 +304,115 @@ def _cut(places: Floats, counts: Longs, depths: Longs | None, least_rows: int) -
     return float(distinct[some[np.lexsort((nearness, shared[some]))[0]] + 1])
 
 
-# ------------------------------------------------------------------------------------------------ flows
+# ------------------------------------------------------------------------------------------------ transitions
 
 
 def part_of(records: Records, members: Longs) -> Records:
     """Some of the records."""
-    return Records(records.names, records.attributes, records.codes[members], records.counts[members])
+    return Records(records.names, records.value_spaces, records.codes[members], records.counts[members])
 
 
-def joined(
-    records: Records, blocks: Sequence[Longs], fitted: Sequence[RecordFlows], facts: Mapping[str, Any]
-) -> RecordFlows:
-    """The flows of all blocks as those of one table."""
+def join_blocks(
+    records: Records, blocks: Sequence[Longs], fitted: Sequence[RecordTransitions], facts: Mapping[str, Any]
+) -> RecordTransitions:
+    """The transitions of all blocks as those of one table."""
     n_columns = fitted[0].released.shape[1]
-    attributes, translated = _one_numbering(records, fitted, n_columns)
+    value_spaces, translated = _one_numbering(records, fitted, n_columns)
     released, place = distinct_rows(list(np.concatenate(translated).T))
     firsts = np.cumsum([0, *(one.released.shape[0] for one in fitted)])
-    n_flows = np.zeros(records.counts.size, dtype=np.int64)
+    n_transitions = np.zeros(records.counts.size, dtype=np.int64)
     for members, one in zip(blocks, fitted, strict=True):
-        n_flows[members] = np.diff(one.flows.offsets)
-    offsets = np.concatenate([[0], np.cumsum(n_flows)])
+        n_transitions[members] = np.diff(one.transitions.offsets)
+    offsets = np.concatenate([[0], np.cumsum(n_transitions)])
     targets, ends = np.empty(offsets[-1], dtype=np.int32), np.empty(offsets[-1], dtype=np.int64)
     for members, one, first in zip(blocks, fitted, firsts[:-1], strict=True):
-        own = np.diff(one.flows.offsets)
-        to = np.arange(one.flows.targets.size) - np.repeat(one.flows.offsets[:-1] - offsets[members], own)
-        targets[to] = place[first + one.flows.targets]
-        ends[to] = one.flows.ends
-    flows = Flows(records.counts, offsets, targets, ends, guides(records.counts, offsets, ends), 0)
+        own = np.diff(one.transitions.offsets)
+        to = np.arange(one.transitions.targets.size) - np.repeat(one.transitions.offsets[:-1] - offsets[members], own)
+        targets[to] = place[first + one.transitions.targets]
+        ends[to] = one.transitions.ends
+    transitions = Transitions(records.counts, offsets, targets, ends, guides(records.counts, offsets, ends), 0)
     untouched = tuple(sum(one.untouched[column] for one in fitted) for column in range(n_columns))
-    return RecordFlows(flows, released, untouched, facts, attributes)
+    return RecordTransitions(transitions, released, untouched, facts, value_spaces)
 
 
 def _one_numbering(
-    records: Records, fitted: Sequence[RecordFlows], n_columns: int
-) -> tuple[tuple[Attribute, ...] | None, list[Codes]]:
+    records: Records, fitted: Sequence[RecordTransitions], n_columns: int
+) -> tuple[tuple[ValueSpace, ...] | None, list[Codes]]:
     """The new values of all blocks behind those of the columns, and the released records in these codes."""
-    if all(one.attributes is None for one in fitted):
+    if all(one.value_spaces is None for one in fitted):
         return None, [one.released for one in fitted]
-    attributes: list[Attribute] = []
+    value_spaces: list[ValueSpace] = []
     translated = [one.released.copy() for one in fitted]
     for column in range(n_columns):
-        own = records.attributes[column]
+        own = records.value_spaces[column]
         n_own = own.counts.size
-        new = [() if one.attributes is None else _new_values(one.attributes[column], n_own) for one in fitted]
+        new = [() if one.value_spaces is None else new_values(one.value_spaces[column], n_own) for one in fitted]
         everything = sorted({value for values in new for value in values})
-        attributes.append(_with(own, everything))
+        value_spaces.append(_with_new_values(own, everything))
         code_of = {value: n_own + code for code, value in enumerate(everything)}
         for released, values in zip(translated, new, strict=True):
             codes = np.append(np.arange(n_own), [code_of[value] for value in values]).astype(np.int32)
             there = released[:, column] >= 0
             released[there, column] = codes[released[there, column]]
-    return tuple(attributes), translated
+    return tuple(value_spaces), translated
 
 
-def _new_values(attribute: Attribute, n_own: int) -> Sequence[Any]:
-    if isinstance(attribute, NumericAttribute):
-        return [float(number) for number in attribute.numbers[n_own:]]
-    return attribute.concepts[n_own:] if isinstance(attribute, NominalAttribute) else ()
+def new_values(value_space: ValueSpace, n_own: int) -> Sequence[Any]:
+    """The numbers, the concepts, or the names of the elements of the sets, after the first ones."""
+    if isinstance(value_space, NumericSpace):
+        return [float(number) for number in value_space.numbers[n_own:]]
+    if isinstance(value_space, SetSpace):
+        return value_space.sets_from(n_own)
+    return value_space.concepts[n_own:] if isinstance(value_space, NominalSpace) else ()
 
 
-def _with(attribute: Attribute, values: Sequence[Any]) -> Attribute:
-    if isinstance(attribute, NumericAttribute):
-        return attribute.with_numbers(np.array(values, dtype=np.float64))
-    return attribute.codes_of(values)[0] if isinstance(attribute, NominalAttribute) and values else attribute
+def _with_new_values(value_space: ValueSpace, values: Sequence[Any]) -> ValueSpace:
+    if isinstance(value_space, NumericSpace):
+        return value_space.with_numbers(np.array(values, dtype=np.float64))
+    return (
+        value_space.codes_of(values)[0] if isinstance(value_space, NominalSpace | SetSpace) and values else value_space
+    )
 
 
 # ------------------------------------------------------------------------------------------------ evidence
 
 
 def all_facts(facts: Sequence[Mapping[str, Any]], sizes: Sequence[int]) -> dict[str, Any]:
-    """The facts of all blocks as those of one table."""
-    return {key: _one_fact(key, [one[key] for one in facts], sizes) for key in (facts[0] if facts else ())}
+    """The facts of all blocks as those of one table; a fact need not be known about all."""
+    out = {}
+    for key in dict.fromkeys(key for one in facts for key in one):
+        known = [(one[key], size) for one, size in zip(facts, sizes, strict=True) if key in one]
+        if key in OF_ALL and len(known) < len(facts):
+            continue
+        out[key] = _one_fact(key, [value for value, _ in known], [size for _, size in known])
+    return out
 
 
 def _one_fact(key: str, values: Sequence[Any], sizes: Sequence[int]) -> Any:
     if isinstance(values[0], dict):
         return {name: _one_fact(key, [one[name] for one in values], sizes) for name in values[0]}
-    if key.startswith("smallest"):
+    if key.startswith("smallest") or key == "block_rows":
         return min(values)
     if key.startswith("largest") or key == "t_closeness":
         return max(values)
-    if key.startswith("loss"):
+    if key.startswith("loss") or key in {"block_cost", "average_risk"}:
         return float(np.average(values, weights=sizes)) if sum(sizes) else 0.0
     return sum(values)
 
 
 def _cost(
-    fit: Fit, records: Records, blocks: Blocks, fitted: Sequence[RecordFlows], rng: np.random.Generator
+    fit: Fit, records: Records, blocks: Blocks, fitted: Sequence[RecordTransitions], rng: np.random.Generator
 ) -> dict[str, Any]:
-    """What cutting neighbouring blocks apart added to their sum of squared distances; nothing for one block."""
+    """Increase of the sum of squared distances by cutting neighbouring blocks apart; nothing for one block."""
     if not blocks.neighbours:
         return {}
     sizes = [sum(int(records.counts[blocks.members[one]].sum()) for one in each) for each in blocks.neighbours]
-    few = [place for place, size in enumerate(sizes) if size <= max(SAMPLE_ROWS, min(sizes))]
-    chosen = max(few, key=lambda place: (len(blocks.neighbours[place]), -sizes[place]))
-    both = np.sort(np.concatenate([blocks.members[one] for one in blocks.neighbours[chosen]]))
-    together = _squares(part_of(records, both), fit(part_of(records, both), rng))
+    # The distances of sets take memory by the square of the rows, so only as many rows as any two blocks have.
+    most_rows = min(sizes) if has_sets(records) else max(SAMPLE_ROWS, min(sizes))
+    affordable = [place for place, size in enumerate(sizes) if size <= most_rows]
+    chosen = max(affordable, key=lambda place: (len(blocks.neighbours[place]), -sizes[place]))
+    members = np.sort(np.concatenate([blocks.members[one] for one in blocks.neighbours[chosen]]))
+    together = _squares(part_of(records, members), fit(part_of(records, members), rng))
     apart = sum(_squares(part_of(records, blocks.members[one]), fitted[one]) for one in blocks.neighbours[chosen])
     return {
         "block_sample": sizes[chosen],
@@ -395,13 +420,13 @@ def _cost(
     }
 
 
-def _squares(records: Records, fitted: RecordFlows) -> float:
+def _squares(records: Records, fitted: RecordTransitions) -> float:
     """The sum of the squared distances between the cells before and after."""
     total = 0.0
     for column in range(fitted.released.shape[1]):
         moves = fitted.moves(records, column)
         there = moves.targets >= 0
-        attribute = (fitted.attributes or records.attributes)[column]
-        moved = attribute.pair_distances(moves.sources[there], moves.targets[there])
+        value_space = (fitted.value_spaces or records.value_spaces)[column]
+        moved = value_space.pair_distances(moves.sources[there], moves.targets[there])
         total += dot(moves.amounts[there], moved**2)
     return total

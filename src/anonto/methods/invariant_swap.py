@@ -1,8 +1,8 @@
 """Swapping with a stated ε subject to invariants.
 
 Records are put into bins of equal depth (``k``) or of equal width (``width``), as in `equi-depth-swap` and
-`equi-width-swap`; bins of equal depth that share a record become one, so that its value alone tells where a record
-is. Each record is selected with probability ``rate``, and the selected records of a bin take each
+`equi-width-swap`; bins of equal depth that share a record are merged, so that the value of a record alone determines
+its bin. Each record is selected with probability ``rate``, and the selected records of a bin take each
 other's places in a permutation drawn uniformly, all columns of the step together.
 
 Compare two tables that differ in two records of one bin having exchanged their values. No released table is more than
@@ -21,8 +21,8 @@ the sum of the probabilities of the permutations that lead to it, and a ratio of
 ratio of their terms. The number is reached by bins of different records, but for b = 3, where one other record cannot
 be moved alone.
 
-The ε says nothing without its invariants: which record is in which bin, and the values that each bin has, are taken as
-known to everyone and are not protected at all. It speaks of the released table, not of the evidence.
+The ε means nothing without its invariants: which record is in which bin, and the values that each bin has, are taken as
+known to everyone and are not protected at all. It is about the released table, not about the evidence.
 
 Reference: Bailie, Gong, Meng, Harvard Data Science Review (2025), on swapping under invariants.
 """
@@ -34,10 +34,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from anonto.methods import bin_kernels
-from anonto.methods.bins import record_flows_of_rows, with_copies_together
+from anonto.methods.bins import record_transitions_of_rows, with_copies_together
 from anonto.methods.equi_depth_swap import equi_depth_bins
 from anonto.methods.equi_width_swap import equi_width_bins, with_fewer_copies
-from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promised
+from anonto.methods.guarantee import WHOLE_ROWS, Guarantee, Setting, promise
 from anonto.methods.method import RecordMethod
 from anonto.methods.parameters import BIN_SIZES, WIDTH, K, number, sizes_within
 from anonto.methods.words import Words
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from anonto.encoding.records import Records
     from anonto.methods.bins import Bins
-    from anonto.methods.reach import Partition
-    from anonto.methods.record_flows import RecordFlows
-    from anonto.table.records import Records
+    from anonto.methods.record_transitions import RecordTransitions
+    from anonto.methods.support import Partition
 
 KIND = "ε subject to invariants"
 NOT_YET = "ε depends on the largest bin with two different records, which a table must be masked to know"
@@ -58,8 +58,8 @@ INVARIANTS = (
     "the bins are given: which record is in which bin, which cells are missing, and the values that each bin holds are "
     "invariants, known to everyone and not protected; neighbours are tables in which two records of one bin have "
     "exchanged their values of this step, and the ε of several steps add up; the seed is secret, there is one release, "
-    "and the counts of the evidence are not part of it; the rows may leave in any order, and other columns may be "
-    f"known. It does not limit what rows tell: {WHOLE_ROWS}"
+    "and the counts of the evidence are not part of it; the rows may be released in any order, and other columns may "
+    f"be known. It does not limit what rows tell: {WHOLE_ROWS}"
 )
 NOTHING_MOVES = (
     "no bin holds two different records, so nothing was moved and the released columns are the original ones"
@@ -68,26 +68,24 @@ NOTHING_MOVES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvariantSwap(RecordMethod):
-    """``rate``: the probability of being selected; ``k`` or ``width``: of the bins."""
+    """``rate``: the probability that a record is selected; ``k`` or ``width`` of the bins."""
 
     name: ClassVar[str] = "invariant-swap"
     words: ClassVar[Words] = Words(
         title="Swap some records in bins",
         summary="permutes records in bins of `k` similar ones or of a `width`, each selected at a `rate`",
-        does=(
-            "Puts similar records into bins, picks some of each bin by chance, and lets these take each other’s values."
-        ),
+        does=("Puts similar records into bins, selects some of each bin at random, and shuffles the values of these."),
         columns="any kinds, together",
         keeps=(
-            "Keeps how often every combination of values occurs. Whoever knows some of a person’s cells may find "
-            "the row and read the rest."
+            "Keeps how often every combination of values occurs. Anyone who knows some of a person’s cells may "
+            "find the row and read the rest."
         ),
         proves="ε subject to invariants",
         proved="an ε, subject to the counts that stay the same.",
         report=(
             "The records were put into bins of similar records. Each record was selected with probability {rate},"
-            " and the selected records of a bin took each other’s values in these columns, all together, in an "
-            "order left to chance. Every combination of values in these columns occurs exactly as often as "
+            " and the selected records of a bin took each other’s values in these columns, all together, in "
+            "random order. Every combination of values in these columns occurs exactly as often as "
             "before, in every bin."
         ),
     )
@@ -97,7 +95,7 @@ class InvariantSwap(RecordMethod):
     rate: float = field(
         metadata=number(
             "share that swaps",
-            "How many records of a bin are picked, from 0 to 1.",
+            "The probability that a record is selected, from 0 to 1.",
             above=0,
             high=1,
             start=0.5,
@@ -114,21 +112,21 @@ class InvariantSwap(RecordMethod):
         sizes = sizes_within(BIN_SIZES, n_records)
         return {"rate": [0.5, 1.0], "k": sizes[1:] or sizes}
 
-    def fit(self, records: Records, rng: np.random.Generator) -> RecordFlows:
+    def fit(self, records: Records, rng: np.random.Generator) -> RecordTransitions:
         """Find the bins and permute the selected records inside them."""
         bins = self._bins(records)
         members = bins.members.copy()
         taken, alone = bin_kernels.permute_selected(members, bins.offsets, float(self.rate), rng)
         facts = {**bins.facts(), "largest_mixed_bin": int(bin_kernels.largest_mixed(members, bins.offsets))}
-        return record_flows_of_rows(records, members, taken, alone, facts)
+        return record_transitions_of_rows(records, members, taken, alone, facts)
 
-    def reach(self, records: Records) -> Partition:
+    def support(self, records: Records) -> Partition:
         """The bins, which depend on the records alone."""
-        return self._bins(records if self.lists_rows else with_fewer_copies(records)).reach()
+        return self._bins(records if self.lists_rows else with_fewer_copies(records)).support()
 
     @property
     def lists_rows(self) -> bool:
-        """Whether bins are lists of all rows, equal ones too."""
+        """True if bins are lists of all rows, equal ones too."""
         return self.k is not None
 
     def _bins(self, records: Records) -> Bins:
@@ -137,12 +135,12 @@ class InvariantSwap(RecordMethod):
         return equi_width_bins(records, width=self.width)
 
     def guarantee(self, setting: Setting) -> Guarantee:
-        """ε with what it is conditional on."""
+        """ε and its conditions."""
         if "largest_mixed_bin" not in setting.facts:
-            return promised(setting, KIND, INVARIANTS, broken=[NOT_YET])
+            return promise(setting, KIND, INVARIANTS, broken=[NOT_YET])
         largest = int(setting.facts["largest_mixed_bin"])
         conditions = INVARIANTS if largest else f"{INVARIANTS}; {NOTHING_MOVES}"
-        found = promised(setting, KIND, conditions, epsilon=epsilon_of(float(self.rate), largest))
+        found = promise(setting, KIND, conditions, epsilon=epsilon_of(float(self.rate), largest))
         return found if found.proved else replace(found, epsilon=None)
 
 

@@ -1,70 +1,79 @@
-"""Compiled loops of joint rank swapping: rows, their intervals, the exchange of cells, and what becomes of rows.
+"""Compiled loops of joint rank swapping (Algorithm 3): rows, intervals, the exchange of cells, released rows.
 
-The steps named below are those of the plain version, `anonto.methods.plain.rank_swap_joint`.
+The steps named below are those of the plain version, `anonto.methods.plain.rank_swap_joint`, which names the paper.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from anonto.methods.record_tree_kernels import (
-    Asked,
-    Counted,
-    Metric,
-    Points,
-    ask,
+from anonto.search.record_search_kernels import (
+    RecordQuery,
+    blocks_within,
     distance_to,
-    farthest,
-    reach,
-    record_at,
-    span,
-    within,
+    farthest_blocks,
+    kth_distance,
+    start_query,
 )
+from anonto.search.record_tree_kernels import places_of_block, record_at
 
-Bytes = NDArray[np.uint8]
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from anonto.arrays import Bytes, Ints, Longs
+    from anonto.search.record_tree_kernels import CountedTree, Metric, Points
 
 FINISHED, REGROW, LOOK_UP = 0, 1, 2
-"""Why the exchange stopped: all is done; few records of the tree of live ones are left; a row is not in the pool."""
+"""Why the exchange stopped: it is finished; the tree has few live records left; the pool lacks distances of a value."""
 
 REFERENCE, TURN, LIVE_ROWS, LIVE_RECORDS, REGROW_AT, ALONE, STATES = range(7)
 """Places in the state of the exchange."""
 
 INSIDE, INSIDE_ROWS, TIED, TIED_ROWS, REFERENCE_TIED, WANTED, DRAWN, INTERVALS = range(8)
-"""Places in an interval: blocks and rows surely inside; blocks and rows tied for the last places, whether the reference
-is one of these rows, how many of them belong to the interval, and how many of those have been drawn."""
+"""Places in an interval: blocks and rows that are certainly inside; blocks and rows tied for the last places, whether
+the reference is one of these rows, how many of them belong to the interval, and how many of those have been drawn."""
 
 
-class Rows(NamedTuple):
-    """Rows of the table, those of a distinct record together, and of these the live ones first: those with a free cell.
+class JointRows(NamedTuple):
+    """Rows of the table, by distinct record; of each record the live rows come first: those with a free cell.
 
-    A row is nothing but its place. Where rows change their order, what is known of them is exchanged.
+    A row is only its place: rows change their order by exchanging their marks and released cells.
     """
 
     firsts: Longs
     """Where the rows of a record begin, and the end of all."""
     live: Longs
-    """For each record how many rows are live."""
+    """The number of live rows of each record."""
     marks: Bytes
-    """Bits: for each row and column whether the cell is free, that is, has a value and has not been exchanged; and for
-    each row one more, whether it was drawn into the interval of this turn."""
+    """Bits: for each row and column whether the cell is free, that is, has a value and has not been exchanged; and one
+    more for each row: whether it was drawn into the interval of this turn."""
     released: Bytes
-    """Rows × bytes: the codes of the released cells, each with 1 added and its highest byte first; so rows are in the
-    order of their codes where they are in that of their bytes."""
+    """Rows × bytes: the codes of the released cells, each plus 1 and with its highest byte first, so that
+    sorting rows by their bytes sorts them by their codes."""
     columns: Longs
     """Where the bytes of a column begin there, and the end of all."""
 
 
-class Work(NamedTuple):
-    """Room to work in."""
+class JointSearch(NamedTuple):
+    """The records, and the trees in which intervals and references are searched."""
 
-    asked: Asked
+    points: Points
+    metric: Metric
+    near: CountedTree
+    """For intervals."""
+    limits: Longs
+    """The distance of each record's k-th nearest row, −1 if unknown; empty if it may change."""
+    far: CountedTree
+    """For references: the live rows."""
+
+
+class Work(NamedTuple):
+    """Arrays to work in."""
+
+    tries: int
+    """Random draws from an interval before its free cells are listed."""
+    query: RecordQuery
     interval: Longs
     stack: Longs
     heap: Longs
@@ -76,34 +85,24 @@ class Work(NamedTuple):
 @njit(cache=True, nogil=True)
 def exchange(
     k: int,
-    tries: int,
     state: Longs,
     codes: Ints,
-    points: Points,
-    metric: Metric,
-    near: Counted,
-    reaches: Longs,
-    far: Counted,
-    rows: Rows,
+    search: JointSearch,
+    rows: JointRows,
     work: Work,
     untouched: Longs,
     generator: np.random.Generator,
 ) -> int:
-    """Turn after turn, exchange the free cells of the reference and go on to the live row that is farthest from it.
+    """Turn by turn, exchange the free cells of the reference, then go on to the live row farthest from it.
 
     Args:
         k: Rows of an interval.
-        tries: Random looks into an interval before its free cells are listed.
-        state: What is kept between calls: the reference, the turns so far and how many rows are left.
+        state: Kept between calls: the reference, the number of turns, and how many rows are left.
         codes: Records × all columns.
-        points: Records × the columns that count.
-        metric: Their distances.
-        near: Where intervals are looked for.
-        reaches: For each record the distance of its k-th nearest row, −1 where unknown; empty where it may change.
-        far: Where references are looked for: the live rows.
+        search: The trees.
         rows: All rows.
-        work: Room to work in.
-        untouched: For each column the cells that had no partner.
+        work: Arrays to work in.
+        untouched: For each column the number of cells without a partner.
         generator: For all draws.
 
     Returns:
@@ -114,17 +113,17 @@ def exchange(
     while True:
         reference = state[REFERENCE]
         record = _record_of(reference, rows)
-        if not ask(record, points, metric, work.asked):
+        if not start_query(record, search.points, search.metric, work.query):
             return LOOK_UP
         state[TURN] += 1
         # Step 2: the interval has the k rows nearest to the reference.
-        _surround(reference, record, k, points, metric, near, reaches, rows, work)
+        _find_interval(reference, record, k, search, rows, work)
         # Step 3: each free cell goes to a row of the interval whose cell there is free too.
         dead[0], n_dead, met = reference, 1, False
         for column in range(n_columns):
-            if not _has(reference, column, rows):
+            if not _is_marked(reference, column, rows):
                 continue
-            partner = _partner(column, reference, tries, near, rows, work, generator)
+            partner = _draw_partner(column, reference, search.near, rows, work, generator)
             _unmark(reference, column, rows)
             if partner < 0:
                 untouched[column] += 1
@@ -133,37 +132,40 @@ def exchange(
             _release(reference, column, codes[_record_of(partner, rows), column], rows)
             _release(partner, column, codes[record, column], rows)
             _unmark(partner, column, rows)
-            if not _has_any(partner, n_columns, rows):
+            if not _has_free_cell(partner, n_columns, rows):
                 dead[n_dead] = partner
                 n_dead += 1
         state[ALONE] += not met
+        # Clear the marks of the turn, and take rows without a free cell out of the tree of references.
         _unmark(reference, n_columns, rows)
         for row in work.drawn[: work.interval[DRAWN]]:
             _unmark(row, n_columns, rows)
         for i in range(n_dead):
-            gone = _bury(dead[i], state, far, rows)
+            moved = _retire(dead[i], state, search.far, rows)
             for j in range(i + 1, n_dead):
-                if dead[j] == gone:
+                if dead[j] == moved:
                     dead[j] = dead[i]
         if state[LIVE_ROWS] == 0:
             return FINISHED
         # Step 4: the next reference is the farthest row that has a free cell.
-        n_blocks = farthest(work.asked, points, metric, far, work.stack, work.tied)
+        n_blocks = farthest_blocks(
+            work.query, search.points, search.metric.distances, search.far, work.stack, work.tied
+        )
         place = generator.integers(0, work.tied[2 * n_blocks - 1])
-        state[REFERENCE] = _row_at(place, work.tied, n_blocks, far, rows)
+        state[REFERENCE] = _row_at(place, work.tied, n_blocks, search.far, rows)
         if state[LIVE_RECORDS] <= state[REGROW_AT]:
             return REGROW
 
 
 @njit(cache=True, nogil=True)
-def _row_at(place: int, blocks: Longs, n_blocks: int, counted: Counted, rows: Rows) -> int:
-    """The row at a place of blocks that follow each other."""
+def _row_at(place: int, blocks: Longs, n_blocks: int, counted: CountedTree, rows: JointRows) -> int:
+    """The row at a place among the rows of all blocks."""
     record, which = record_at(place, blocks, n_blocks, counted)
     return int(rows.firsts[record] + which)
 
 
 @njit(cache=True, nogil=True)
-def _record_of(row: int, rows: Rows) -> int:
+def _record_of(row: int, rows: JointRows) -> int:
     """The record of a row."""
     first, last = 0, rows.live.size - 1
     while first < last:
@@ -176,12 +178,12 @@ def _record_of(row: int, rows: Rows) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _bury(row: int, state: Longs, far: Counted, rows: Rows) -> int:
-    """Take a row without free cells from those that can become a reference; return the one that is in its place now."""
+def _retire(row: int, state: Longs, far: CountedTree, rows: JointRows) -> int:
+    """Remove a row without free cells from the possible references; return the row that takes its place."""
     record = _record_of(row, rows)
     rows.live[record] -= 1
     last = rows.firsts[record] + rows.live[record]
-    _change_places(row, last, rows)
+    _swap_rows(row, last, rows)
     state[LIVE_ROWS] -= 1
     state[LIVE_RECORDS] -= rows.live[record] == 0
     node = far.tree.leaf_of[record]
@@ -191,12 +193,12 @@ def _bury(row: int, state: Longs, far: Counted, rows: Rows) -> int:
     return int(last)
 
 
-# ------------------------------------------------------------------------------------------------ a row
+# ------------------------------------------------------------------------------------------------ rows
 
 
 @njit(cache=True, nogil=True)
-def lay_out(codes: Ints, rows: Rows) -> None:
-    """Give the rows of records their cells, and mark those with a value as free."""
+def lay_out(codes: Ints, rows: JointRows) -> None:
+    """Fill in the cells of all rows, and mark those with a value as free."""
     for record in range(codes.shape[0]):
         for row in range(rows.firsts[record], rows.firsts[record + 1]):
             for column in range(codes.shape[1]):
@@ -206,33 +208,33 @@ def lay_out(codes: Ints, rows: Rows) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _has(row: int, which: int, rows: Rows) -> bool:
+def _is_marked(row: int, which: int, rows: JointRows) -> bool:
     bit = row * rows.columns.size + which
     return bool((rows.marks[bit >> 3] >> (bit & 7)) & 1)
 
 
 @njit(cache=True, nogil=True)
-def _has_any(row: int, n_columns: int, rows: Rows) -> bool:
+def _has_free_cell(row: int, n_columns: int, rows: JointRows) -> bool:
     n_free = 0
     for column in range(n_columns):
-        n_free += _has(row, column, rows)
+        n_free += _is_marked(row, column, rows)
     return n_free > 0
 
 
 @njit(cache=True, nogil=True)
-def _mark(row: int, which: int, rows: Rows) -> None:
+def _mark(row: int, which: int, rows: JointRows) -> None:
     bit = row * rows.columns.size + which
     rows.marks[bit >> 3] |= np.uint8(1 << (bit & 7))
 
 
 @njit(cache=True, nogil=True)
-def _unmark(row: int, which: int, rows: Rows) -> None:
+def _unmark(row: int, which: int, rows: JointRows) -> None:
     bit = row * rows.columns.size + which
     rows.marks[bit >> 3] &= np.uint8(255 - (1 << (bit & 7)))
 
 
 @njit(cache=True, nogil=True)
-def _release(row: int, column: int, code: int, rows: Rows) -> None:
+def _release(row: int, column: int, code: int, rows: JointRows) -> None:
     left = np.int64(code) + 1
     for place in range(rows.columns[column + 1] - 1, rows.columns[column] - 1, -1):
         rows.released[row, place] = left & 255
@@ -240,9 +242,9 @@ def _release(row: int, column: int, code: int, rows: Rows) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _change_places(one: int, other: int, rows: Rows) -> None:
+def _swap_rows(one: int, other: int, rows: JointRows) -> None:
     for which in range(rows.columns.size):
-        of_one, of_other = _has(one, which, rows), _has(other, which, rows)
+        of_one, of_other = _is_marked(one, which, rows), _is_marked(other, which, rows)
         if of_one != of_other:
             if of_one:
                 _unmark(one, which, rows)
@@ -250,11 +252,11 @@ def _change_places(one: int, other: int, rows: Rows) -> None:
             else:
                 _mark(one, which, rows)
                 _unmark(other, which, rows)
-    _exchange(one, other, rows.released)
+    _swap_bytes(one, other, rows.released)
 
 
 @njit(cache=True, nogil=True)
-def _exchange(one: int, other: int, released: Bytes) -> None:
+def _swap_bytes(one: int, other: int, released: Bytes) -> None:
     for place in range(released.shape[1]):
         of_one = released[one, place]
         released[one, place] = released[other, place]
@@ -265,26 +267,18 @@ def _exchange(one: int, other: int, released: Bytes) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _surround(
-    reference: int,
-    record: int,
-    k: int,
-    points: Points,
-    metric: Metric,
-    near: Counted,
-    reaches: Longs,
-    rows: Rows,
-    work: Work,
-) -> None:
-    """Find the interval of a row: what is surely inside, what is tied for the last places, and how many these are."""
+def _find_interval(reference: int, record: int, k: int, search: JointSearch, rows: JointRows, work: Work) -> None:
+    """Find the rows that are certainly in the interval of a row, and those tied for its last places (Definition 9)."""
+    points, distances, near, limits = search.points, search.metric.distances, search.near, search.limits
     interval = work.interval
-    limit = -1 if reaches.size == 0 else int(reaches[record])
+    limit = -1 if limits.size == 0 else int(limits[record])
     if limit < 0:
-        limit = reach(record, k, work.asked, points, metric, near, work.stack, work.heap)
-        if reaches.size > 0:
-            reaches[record] = limit
-    n_inside, n_tied = within(limit, work.asked, points, metric, near, work.stack, work.inside, work.tied)
-    own = distance_to(record, work.asked, points, metric)
+        limit = kth_distance(record, k, work.query, points, distances, near, work.stack, work.heap)
+        if limits.size > 0:
+            limits[record] = limit
+    n_inside, n_tied = blocks_within(limit, work.query, points, distances, near, work.stack, work.inside, work.tied)
+    # Rows at the k-th distance share the places that the nearer ones leave; the reference itself takes none.
+    own = distance_to(record, work.query, points, distances)
     interval[INSIDE], interval[TIED] = n_inside, n_tied
     interval[INSIDE_ROWS] = work.inside[2 * n_inside - 1] if n_inside > 0 else 0
     interval[TIED_ROWS] = work.tied[2 * n_tied - 1] if n_tied > 0 else 0
@@ -295,24 +289,19 @@ def _surround(
 
 
 @njit(cache=True, nogil=True)
-def _partner(
-    column: int,
-    reference: int,
-    tries: int,
-    near: Counted,
-    rows: Rows,
-    work: Work,
-    generator: np.random.Generator,
+def _draw_partner(
+    column: int, reference: int, near: CountedTree, rows: JointRows, work: Work, generator: np.random.Generator
 ) -> int:
     """A random row of the interval whose cell is free; −1 for none.
 
-    Rows tied for the last places are drawn when one of them is first looked at: every row of the interval, known yet or
-    not, is as likely as any other to be looked at next.
+    Rows tied for the last places are drawn only when one of them is needed: every row of the interval, drawn already or
+    not, is equally likely to come next.
     """
     interval = work.interval
     n_inside = interval[INSIDE_ROWS]
     width = n_inside + interval[WANTED]
-    for _ in range(tries if width > 0 else 0):
+    # Draw from the whole interval first: most cells are free.
+    for _ in range(work.tries if width > 0 else 0):
         place = generator.integers(0, width)
         if place < n_inside:
             row = _row_at(place, work.inside, interval[INSIDE], near, rows)
@@ -321,50 +310,54 @@ def _partner(
         elif place - n_inside < interval[DRAWN]:
             row = int(work.drawn[place - n_inside])
         else:
-            row = _draw(near, rows, work, generator)
+            row = _draw_tied(near, rows, work, generator)
             work.drawn[interval[DRAWN]] = row
             interval[DRAWN] += 1
-        if _has(row, column, rows):
+        if _is_marked(row, column, rows):
             return row
+    # Then list the free cells: count them, and take one at random.
     if interval[DRAWN] < interval[WANTED]:
-        _draw_all(near, rows, work, generator)
-    found = _listed(column, reference, -1, near, rows, work)
+        _draw_all_tied(near, rows, work, generator)
+    found = _free_row(column, reference, -1, near, rows, work)
     if found == 0:
         return -1
-    return _listed(column, reference, int(generator.integers(0, found)), near, rows, work)
+    return _free_row(column, reference, int(generator.integers(0, found)), near, rows, work)
 
 
 @njit(cache=True, nogil=True)
-def _draw(near: Counted, rows: Rows, work: Work, generator: np.random.Generator) -> int:
-    """A row of the tied ones that was not drawn in this turn."""
+def _draw_tied(near: CountedTree, rows: JointRows, work: Work, generator: np.random.Generator) -> int:
+    """A random tied row that was not drawn in this turn."""
     drawn = rows.columns.size - 1
     while True:
         place = generator.integers(0, work.interval[TIED_ROWS])
         row = _row_at(place, work.tied, work.interval[TIED], near, rows)
-        if not _has(row, drawn, rows):
+        if not _is_marked(row, drawn, rows):
             _mark(row, drawn, rows)
             return row
 
 
 @njit(cache=True, nogil=True)
-def _draw_all(near: Counted, rows: Rows, work: Work, generator: np.random.Generator) -> None:
-    """Draw all tied rows that are wanted; where these are more than half, draw those left out instead.
+def _draw_all_tied(near: CountedTree, rows: JointRows, work: Work, generator: np.random.Generator) -> None:
+    """Draw all tied rows that the interval needs; if it needs more than half of them, draw those left out instead.
 
-    Then none is drawn any more in this turn, and no mark is needed.
+    Nothing is drawn in this turn afterwards, so no mark is needed.
     """
     interval, drawn, tree = work.interval, work.drawn, near.tree
+    # At most half of the tied rows are needed: draw these.
     if 2 * interval[WANTED] <= interval[TIED_ROWS]:
         while interval[DRAWN] < interval[WANTED]:
-            drawn[interval[DRAWN]] = _draw(near, rows, work, generator)
+            drawn[interval[DRAWN]] = _draw_tied(near, rows, work, generator)
             interval[DRAWN] += 1
         return
+    # Otherwise draw the rows that are left out …
     for _ in range(interval[TIED_ROWS] - interval[REFERENCE_TIED] - interval[WANTED]):
-        _draw(near, rows, work, generator)
+        _draw_tied(near, rows, work, generator)
+    # … and take all that have no mark, which also clears the marks.
     for i in range(interval[TIED]):
-        begin, end = span(work.tied[2 * i], tree)
+        begin, end = places_of_block(work.tied[2 * i], tree)
         for record in tree.order[begin:end]:
             for row in range(rows.firsts[record], rows.firsts[record] + near.of_record[record]):
-                if _has(row, rows.columns.size - 1, rows):
+                if _is_marked(row, rows.columns.size - 1, rows):
                     _unmark(row, rows.columns.size - 1, rows)
                 else:
                     drawn[interval[DRAWN]] = row
@@ -372,64 +365,61 @@ def _draw_all(near: Counted, rows: Rows, work: Work, generator: np.random.Genera
 
 
 @njit(cache=True, nogil=True)
-def _listed(column: int, reference: int, wanted: int, near: Counted, rows: Rows, work: Work) -> int:
-    """How many rows of a wholly drawn interval are free in a column; or the row of them that is wanted, from 0."""
+def _free_row(column: int, reference: int, wanted: int, near: CountedTree, rows: JointRows, work: Work) -> int:
+    """The wanted one, counted from 0, of the interval's rows that are free in a column; for −1 their number."""
     found = 0
     for row in work.drawn[: work.interval[DRAWN]]:
-        if _has(row, column, rows):
+        if _is_marked(row, column, rows):
             if found == wanted:
                 return int(row)
             found += 1
     for i in range(work.interval[INSIDE]):
-        begin, end = span(work.inside[2 * i], near.tree)
+        begin, end = places_of_block(work.inside[2 * i], near.tree)
         for record in near.tree.order[begin:end]:
             for row in range(rows.firsts[record], rows.firsts[record] + near.of_record[record]):
-                if row != reference and _has(row, column, rows):
+                if row != reference and _is_marked(row, column, rows):
                     if found == wanted:
                         return int(row)
                     found += 1
     return found
 
 
-# ------------------------------------------------------------------------------------------------ what becomes of rows
+# ------------------------------------------------------------------------------------------------ released rows
 
 
 @njit(cache=True, nogil=True)
-def put_in_order(released: Bytes, firsts: Longs) -> Longs:
-    """Put the rows of each record in the order of their bytes; return how many different ones all records before have.
-
-    The last number is that of all records.
-    """
+def sort_rows(released: Bytes, firsts: Longs) -> Longs:
+    """Sort the rows of each record by their bytes; return where its different ones would begin, and the end of all."""
     before = np.zeros(firsts.size, np.int64)
     for record in range(firsts.size - 1):
         begin, end = firsts[record], firsts[record + 1]
         _sort(released[begin:end])
         n_different = end > begin
         for row in range(begin + 1, end):
-            n_different += _compared(row - 1, row, released) != 0
+            n_different += _compare(row - 1, row, released) != 0
         before[record + 1] = before[record] + n_different
     return before
 
 
 @njit(cache=True, nogil=True)
-def close_up(released: Bytes, firsts: Longs, ends: Longs) -> None:
-    """Move the different rows of each record, which are in order, to the front of all.
+def keep_different_rows(released: Bytes, firsts: Longs, ends: Longs) -> None:
+    """Move the different rows of each record, which are sorted, to the front of the array.
 
-    For each the place behind its last one is noted, counted within the record.
+    ``ends`` gets for each the place after its last copy, counted within the record.
     """
     n_kept = 0
     for record in range(firsts.size - 1):
         begin, end = firsts[record], firsts[record + 1]
         for row in range(begin, end):
-            if row + 1 == end or _compared(row, row + 1, released) != 0:
+            if row + 1 == end or _compare(row, row + 1, released) != 0:
                 released[n_kept] = released[row]
                 ends[n_kept] = row + 1 - begin
                 n_kept += 1
 
 
 @njit(cache=True, nogil=True)
-def _compared(one: int, other: int, released: Bytes) -> int:
-    """−1 where one row is before another, 1 where it is behind it."""
+def _compare(one: int, other: int, released: Bytes) -> int:
+    """−1 if the first row comes before the second, 1 if after, 0 if they are equal."""
     for place in range(released.shape[1]):
         if released[one, place] != released[other, place]:
             return -1 if released[one, place] < released[other, place] else 1
@@ -438,23 +428,23 @@ def _compared(one: int, other: int, released: Bytes) -> int:
 
 @njit(cache=True, nogil=True)
 def _sort(released: Bytes) -> None:
-    """Put rows in the order of their bytes, in their own room."""
+    """Sort rows by their bytes in place (heapsort)."""
     size = released.shape[0]
     for top in range(size // 2 - 1, -1, -1):
         _sink(top, size, released)
     for last in range(size - 1, 0, -1):
-        _exchange(0, last, released)
+        _swap_bytes(0, last, released)
         _sink(0, last, released)
 
 
 @njit(cache=True, nogil=True)
 def _sink(place: int, size: int, released: Bytes) -> None:
-    """Let a row of a heap, with the last one on top, sink below all that are behind it in the order."""
+    """Move a row of a heap below the rows that come after it; the last row in the order is on top."""
     while 2 * place + 1 < size:
         below = 2 * place + 1
-        if below + 1 < size and _compared(below, below + 1, released) < 0:
+        if below + 1 < size and _compare(below, below + 1, released) < 0:
             below += 1
-        if _compared(place, below, released) >= 0:
+        if _compare(place, below, released) >= 0:
             return
-        _exchange(place, below, released)
+        _swap_bytes(place, below, released)
         place = below

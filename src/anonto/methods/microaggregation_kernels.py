@@ -1,4 +1,4 @@
-"""The compiled loops of microaggregation: centres of groups, groups of varying size, and moves towards centres.
+"""The compiled loops of microaggregation: centres of groups, V-MDAV, moves to centres.
 
 The steps named below are those of the plain versions: `anonto.methods.plain.v_mdav` for groups of varying size, and
 `anonto.methods.plain.refine_centroids` for moves towards centres.
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import njit
 
-from anonto.methods.grouping.search_kernels import nearest, rounded, summed, table_rows
-from anonto.methods.grouping.tree_kernels import let_die
+from anonto.search.search_kernels import nearest, start_query, sum_contributions, to_steps
+from anonto.search.tree_kernels import remove
 from anonto.stats.ties import TOLERANCE
 
 if TYPE_CHECKING:
-    from anonto.methods.grouping.arrays import Floats, Ints, Longs, SpaceArrays, TreeArrays, ValueArrays
+    from anonto.arrays import Floats, Ints, Longs
+    from anonto.search.arrays import SearchTree, SpaceArrays
 
 
 # ------------------------------------------------------------------------------------------------ centres
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @njit(cache=True, nogil=True)
 def least_of_own(offsets: Longs, values: Ints, counts: Longs, distances: Floats, squares: bool) -> Ints:
-    """For each group its value with the least sum of (squared) distances to all; the first of equals, −1 for none.
+    """The value of each group with the least sum of (squared) distances to all; the first of equals, −1 for none.
 
     Args:
         offsets: Where the distinct values of each group start.
@@ -39,6 +40,7 @@ def least_of_own(offsets: Longs, values: Ints, counts: Longs, distances: Floats,
         begin, end = offsets[group], offsets[group + 1]
         if end == begin:
             continue
+        # The sum of the (squared) distances of each value of the group to all its rows.
         sums = np.zeros(end - begin)
         n = 0
         for i in range(begin, end):
@@ -47,6 +49,7 @@ def least_of_own(offsets: Longs, values: Ints, counts: Longs, distances: Floats,
             for j in range(begin, end):
                 distance = row[values[j]]
                 sums[i - begin] += counts[j] * (distance * distance if squares else distance)
+        # The first value whose sum is the least, apart from rounding errors.
         allowed = sums.min() + TOLERANCE * n
         place = 0
         while sums[place] > allowed:
@@ -57,7 +60,7 @@ def least_of_own(offsets: Longs, values: Ints, counts: Longs, distances: Floats,
 
 @njit(cache=True, nogil=True)
 def most_frequent(offsets: Longs, values: Ints, counts: Longs) -> Ints:
-    """For each group its most frequent value; the first of equals, −1 for none."""
+    """The most frequent value of each group; the first of equals, −1 for none."""
     n_groups = offsets.size - 1
     best = np.full(n_groups, -1, np.int32)
     for group in range(n_groups):
@@ -72,9 +75,9 @@ def most_frequent(offsets: Longs, values: Ints, counts: Longs) -> Ints:
 def look_for_less(
     offsets: Longs, values: Ints, counts: Longs, squares: Floats, first: int, best: Ints, sums: Floats
 ) -> None:
-    """Let groups take a candidate whose sum of squared distances is less than that of the best one so far.
+    """Give groups a candidate whose sum of squared distances is less than that of the best one so far.
 
-    Groups with a single value are passed by: nothing is nearer.
+    Groups with a single value are skipped: nothing is nearer.
 
     Args:
         offsets: Where the distinct values of each group start.
@@ -90,6 +93,7 @@ def look_for_less(
         begin, end = offsets[group], offsets[group + 1]
         if end - begin < 2:
             continue
+        # The sum of the squared distances of each candidate to all rows of the group.
         total[:] = 0.0
         n = 0
         for i in range(begin, end):
@@ -97,6 +101,7 @@ def look_for_less(
             row, count = squares[values[i]], float(counts[i])
             for candidate in range(total.size):
                 total[candidate] += count * row[candidate]
+        # Take the first candidate that is better by more than rounding errors.
         least = sums[group]
         enough = TOLERANCE * n
         for candidate in range(total.size):
@@ -127,23 +132,13 @@ class Centres(NamedTuple):
     widths: Longs
     """Candidates of each column."""
     weights: Floats
-    """What two different values of a column without distances cost."""
+    """The cost of two different values of a column without distances."""
 
 
-@njit(cache=True, nogil=True)
-def cost_at(
-    units: Floats,
-    means: Floats,
-    codes: Ints,
-    places: Ints,
-    squares: Floats,
-    starts: Longs,
-    widths: Longs,
-    weights: Floats,
-    record: int,
-    group: int,
-) -> float:
-    """What a record loses at the centre of a group."""
+@njit(cache=True, nogil=True, inline="always")
+def cost_at(centres: Centres, record: int, group: int) -> float:
+    """The squared distance of a record to the centre of a group."""
+    units, means, codes, places, squares, starts, widths, weights = centres
     total = 0.0
     for column in range(units.shape[1]):
         difference = units[record, column] - means[group, column]
@@ -159,14 +154,13 @@ def cost_at(
 
 @njit(cache=True, nogil=True)
 def nearest_members(centres: Centres, members: Ints, offsets: Longs) -> tuple[Ints, float]:
-    """For each group the member that loses least at its centre, the lowest of equals; and what all members lose."""
-    units, means, codes, places, squares, starts, widths, weights = centres
+    """The member of each group that loses least at its centre, the lowest of equals; and what all members lose."""
     out, lost = np.empty(offsets.size - 1, np.int32), 0.0
     for group in range(out.size):
         least = np.inf
         for i in range(offsets[group], offsets[group + 1]):
             record = members[i]
-            cost = cost_at(units, means, codes, places, squares, starts, widths, weights, record, group)
+            cost = cost_at(centres, record, group)
             lost += cost
             if cost < least - TOLERANCE or (cost <= least + TOLERANCE and record < out[group]):
                 least, out[group] = cost, record
@@ -179,19 +173,18 @@ def move_to_centres(centres: Centres, members: Ints, sizes: Longs, near: Ints, k
 
     Args:
         centres: Of the groups; they stay where they are.
-        members: Groups × places; changed.
+        members: RecordGroups × places; changed.
         sizes: Of the groups, which stay between k and 2k − 1; changed.
         near: For each group others whose members may come or go.
         k: The least size of a group.
         worth_it: What a change must gain.
     """
-    units, means, codes, places, squares, starts, widths, weights = centres
     largest = members.shape[1]
     losses = np.empty(members.shape)
     for group in range(sizes.size):
         for i in range(sizes[group]):
             record = members[group, i]
-            losses[group, i] = cost_at(units, means, codes, places, squares, starts, widths, weights, record, group)
+            losses[group, i] = cost_at(centres, record, group)
     gains, other_gains = np.empty(largest), np.empty(largest)
     changes = 0
     for group in range(sizes.size):
@@ -204,7 +197,7 @@ def move_to_centres(centres: Centres, members: Ints, sizes: Longs, near: Ints, k
                 out = gains if side == 0 else other_gains
                 for i in range(sizes[here]):
                     record = members[here, i]
-                    lost = cost_at(units, means, codes, places, squares, starts, widths, weights, record, there)
+                    lost = cost_at(centres, record, there)
                     out[i] = losses[here, i] - lost
             while True:
                 goes, comes = int(np.argmax(gains[: sizes[group]])), int(np.argmax(other_gains[: sizes[other]]))
@@ -229,7 +222,7 @@ def move_to_centres(centres: Centres, members: Ints, sizes: Longs, near: Ints, k
 def change_places(
     members: Ints, losses: Floats, gains: Floats, other_gains: Floats, group: int, other: int, goes: int, comes: int
 ) -> None:
-    """Let a member of one group and one of another change places."""
+    """Exchange a member of one group and one of another."""
     members[group, goes], members[other, comes] = members[other, comes], members[group, goes]
     here, there = losses[other, comes] - other_gains[comes], losses[group, goes] - gains[goes]
     losses[group, goes], losses[other, comes] = here, there
@@ -247,7 +240,7 @@ def hand_over(
     other: int,
     place: int,
 ) -> None:
-    """Let one group give a member to another."""
+    """Move a member from one group to another."""
     last, at = sizes[group] - 1, sizes[other]
     members[other, at], other_gains[at] = members[group, place], -gains[place]
     losses[other, at] = losses[group, place] - gains[place]
@@ -256,135 +249,109 @@ def hand_over(
     sizes[group] -= 1
 
 
-# ------------------------------------------------------------------------------------------------ varying sizes
+# ------------------------------------------------------------------------------------------------ V-MDAV
 
 
 @njit(cache=True, nogil=True)
 def distances_to(space: SpaceArrays, point: Floats, values: Ints) -> Floats:
     """The distance of each record to a point, in rounding steps."""
-    numbers, gaps, codes, tables, starts, widths, weights, squared = space
-    rows = table_rows(values, starts, widths)
-    out = np.empty(codes.shape[0])
+    query = start_query(space, point, values)
+    out = np.empty(space.codes.shape[0])
     for place in range(out.size):
-        total = summed(numbers, codes, place, point, values, gaps, squared, tables, rows, weights)
-        out[place] = rounded(total, squared)
+        out[place] = to_steps(sum_contributions(space, place, query), space.squared)
     return out
 
 
 @njit(cache=True, nogil=True)
 def steps_between(space: SpaceArrays, a: int, b: int) -> float:
     """The distance of two records, in rounding steps."""
-    numbers, gaps, codes, tables, starts, widths, weights, squared = space
-    rows = table_rows(codes[b], starts, widths)
-    total = summed(numbers, codes, a, numbers[b], codes[b], gaps, squared, tables, rows, weights)
-    return rounded(total, squared)
+    query = start_query(space, space.numbers[b], space.codes[b])
+    return to_steps(sum_contributions(space, a, query), space.squared)
 
 
 @njit(cache=True, nogil=True)
-def groups_of_varying_size(
-    space: SpaceArrays, bounds: ValueArrays, tree: TreeArrays, order: Ints, live: Longs, k: int, gain: float
-) -> tuple[Ints, Longs, Ints]:
+def v_mdav(tree: SearchTree, order: Ints, live: Longs, k: int, gain: float) -> tuple[Ints, Longs, Ints]:
     """V-MDAV: the places of each group's rows, group by group, where each starts, and the rows that are left over.
 
     Args:
-        space: The records in the order of the tree.
-        bounds: The blocks of values.
         tree: Over the records.
-        order: The places of all records, the farthest from the middle first.
-        live: The rows of each record; at least k together. Used up.
+        order: The places of all records, the farthest from the average record first.
+        live: The rows of each record; at least k in all. Used up.
         k: The least size of a group.
-        gain: A row joins a group if it is nearer to it than this times as far as from the other rows that are left.
+        gain: γ: a row joins a group if it is nearer to it than γ times its distance to the other rows that are left.
     """
+    numbers, codes = tree.space.numbers, tree.space.codes
     left = live.sum()
     members, offsets = np.empty(left, np.int32), np.zeros(left // k + 1, np.int64)
-    found, dead = np.empty(k + 1, np.int32), np.empty(1, np.int32)
+    found = np.empty(k + 1, np.int32)
     n_members, n_groups, upcoming = 0, 0, 0
     while left >= k:
         # Step 2: the row farthest from the average record, with the k − 1 rows nearest to it, is a group.
         while live[order[upcoming]] == 0:
             upcoming += 1
         begin = n_members
-        take(space, tree, live, order[upcoming], dead)
-        members[n_members] = order[upcoming]
-        n_members += 1
-        left -= 1
         seed = order[upcoming]
+        take(tree, live, seed)
+        members[n_members] = seed
+        n_members += 1
         if k > 1:
-            n_found = nearest(space, bounds, tree, live, space.numbers[seed], space.codes[seed], k - 1, found)
-            for i in range(n_found):
-                place = found[i]
+            n_found = nearest(tree, live, numbers[seed], codes[seed], k - 1, found)
+            for place in found[:n_found]:
                 while live[place] > 0 and n_members - begin < k:
-                    take(space, tree, live, place, dead)
+                    take(tree, live, place)
                     members[n_members] = place
                     n_members += 1
-                    left -= 1
         # Step 3: the group is extended.
-        before = n_members
-        n_members = extend(space, bounds, tree, live, members, begin, n_members, left, k, gain, found, dead)
-        left -= n_members - before
+        n_members = extend(tree, live, members, begin, n_members, left - k, k, gain)
+        left -= n_members - begin
         n_groups += 1
         offsets[n_groups] = n_members
-    rest = np.empty(left, np.int32)
-    at = 0
-    for place in range(live.size):
-        for _ in range(live[place]):
-            rest[at] = place
-            at += 1
-    return members[:n_members].copy(), offsets[: n_groups + 1].copy(), rest
+    return members[:n_members].copy(), offsets[: n_groups + 1].copy(), np.repeat(np.arange(live.size), live)
 
 
 @njit(cache=True, nogil=True)
-def take(space: SpaceArrays, tree: TreeArrays, live: Longs, place: int, dead: Ints) -> None:
-    """Take one row of a record out."""
+def take(tree: SearchTree, live: Longs, place: int) -> None:
+    """Remove one row of a record."""
     live[place] -= 1
     if live[place] == 0:
-        dead[0] = place
-        let_die(tree, space.numbers, live, dead, 1)
+        remove(tree.nodes, tree.space.numbers, live, np.array([place], np.int32), 1)
 
 
 @njit(cache=True, nogil=True)
-def extend(
-    space: SpaceArrays,
-    bounds: ValueArrays,
-    tree: TreeArrays,
-    live: Longs,
-    members: Ints,
-    begin: int,
-    end: int,
-    left: int,
-    k: int,
-    gain: float,
-    found: Ints,
-    dead: Ints,
-) -> int:
-    """Let rows join a group while they are much nearer to it than to others that are left; where it ends then."""
-    numbers, codes, records = space.numbers, space.codes, tree.records
-    closest, steps = np.full(2 * k, -1, np.int32), np.empty(2 * k)
+def extend(tree: SearchTree, live: Longs, members: Ints, begin: int, end: int, left: int, k: int, gain: float) -> int:
+    """Add rows to a group while they are much nearer to it than to others that are left; return where it ends then.
+
+    ``left`` is the number of rows in no group.
+    """
+    numbers, codes, records = tree.space.numbers, tree.space.codes, tree.nodes.records
+    closest, steps, found = np.full(2 * k, -1, np.int32), np.empty(2 * k), np.empty(2, np.int32)
     while end - begin < 2 * k - 1 and left > 0:
+        # The row nearest to any member; of equally near ones the lowest record.
         best = -1
         for i in range(end - begin):
             if closest[i] < 0 or live[closest[i]] == 0:
                 place = members[begin + i]
-                nearest(space, bounds, tree, live, numbers[place], codes[place], 1, found)
-                closest[i], steps[i] = found[0], steps_between(space, found[0], place)
+                nearest(tree, live, numbers[place], codes[place], 1, found)
+                closest[i], steps[i] = found[0], steps_between(tree.space, found[0], place)
             if (
                 best < 0
                 or steps[i] < steps[best]
                 or (steps[i] == steps[best] and records[closest[i]] < records[closest[best]])
             ):
                 best = i
+        # Its distance to the nearest of the other rows that are left: 0 if it has a copy, infinite if it is the last.
         joining = closest[best]
         outside = np.inf
         if live[joining] > 1:
             outside = 0.0
         elif left > 1:
             live[joining] = 0
-            nearest(space, bounds, tree, live, numbers[joining], codes[joining], 1, found)
+            nearest(tree, live, numbers[joining], codes[joining], 1, found)
             live[joining] = 1
-            outside = steps_between(space, found[0], joining)
+            outside = steps_between(tree.space, found[0], joining)
         if not steps[best] < gain * outside:
             break
-        take(space, tree, live, joining, dead)
+        take(tree, live, joining)
         members[end] = joining
         end += 1
         left -= 1

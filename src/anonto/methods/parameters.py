@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from anonto.errors import ParameterError, WindowWarning
+from anonto.errors import AnontoWarning, ParameterError
+from anonto.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,19 +22,24 @@ if TYPE_CHECKING:
     Metadata = Mapping[str, "Parameter"]
 
 KEY = "parameter"
+SmallStrata = Literal["refuse", "pool", "leave"]
+"""How a step treats strata with fewer rows than its method needs."""
+SMALL_STRATA: tuple[SmallStrata, ...] = ("refuse", "pool", "leave")
+STEP_KEYS = ("method", "columns", "within", "small_strata")
+"""Keys of every step other than the parameters of its method."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """What a parameter takes, and how it is asked for."""
+    """Values that a parameter takes, and how a form asks for it."""
 
     kind: Literal["whole number", "number", "choice", "flag", "column", "text"]
     label: str
     """A few words for a form."""
     why: str
-    """What it is for, in a sentence or two."""
+    """Its purpose, in a sentence or two."""
     must: str
-    """What it must be, as the end of a sentence."""
+    """Requirement on its value, as the end of a sentence."""
     low: float | None = None
     """The least number."""
     above: float | None = None
@@ -42,17 +48,19 @@ class Parameter:
     """The largest number."""
     choices: tuple[str, ...] = ()
     lists: Literal["never", "allowed", "only"] = "never"
-    """Whether it takes a list of such values, one for each column."""
+    """True if it takes a list of such values, one for each column."""
     start: Any = None
-    """What a form begins with."""
+    """Initial value in a form."""
     offered: tuple[float | None, float | None, float | None] = (None, None, None)
     """The least and the largest number that a form offers, and its step."""
+    sweep: tuple[Any, ...] = ()
+    """Values that a sweep tries; the initial value where this is empty."""
     symbol: str = ""
-    """What a sentence says in place of a value that is kept back; the name of the parameter where this is empty."""
+    """Words that replace a withheld value in a sentence; the name of the parameter where this is empty."""
     is_public: bool = False
-    """Whether the public edition of a report shows it: where the guarantee holds against someone who knows it."""
+    """True if the public edition of a report shows it: where the guarantee holds against someone who knows it."""
 
-    def checked(self, name: str, value: Any) -> Any:
+    def check(self, name: str, value: Any) -> Any:
         """The value, lists as tuples; refused if it is not what the parameter takes."""
         if self.lists != "never" and isinstance(value, list | tuple | np.ndarray):
             each = value.tolist() if isinstance(value, np.ndarray) else value
@@ -85,37 +93,37 @@ def whole(label: str, why: str, *, low: int = 1, lists: bool = False, **further:
     """A whole number, or with ``lists`` one for each column."""
     must = f"a whole number, {low:,} or more{', or one for each column' if lists else ''}"
     takes_lists = "allowed" if lists else "never"
-    return _made(label, why, further, kind="whole number", must=must, low=low, lists=takes_lists)
+    return _parameter(label, why, further, kind="whole number", must=must, low=low, lists=takes_lists)
 
 
 def number(label: str, why: str, **further: Any) -> Metadata:
     """A number within limits: ``low`` or ``above``, and ``high``."""
     words = {"above": "above {:g}", "low": "from {:g}", "high": "at most {:g}"}
     limits = [word.format(further[name]) for name, word in words.items() if name in further]
-    return _made(label, why, further, kind="number", must=f"a number {' and '.join(limits)}".strip())
+    return _parameter(label, why, further, kind="number", must=f"a number {' and '.join(limits)}".strip())
 
 
 def choice(choices: Sequence[str], label: str, why: str, **further: Any) -> Metadata:
     """One of some words."""
-    return _made(label, why, further, kind="choice", must=f"one of {', '.join(choices)}", choices=tuple(choices))
+    return _parameter(label, why, further, kind="choice", must=f"one of {', '.join(choices)}", choices=tuple(choices))
 
 
 def flag(label: str, why: str, **further: Any) -> Metadata:
     """True or false."""
-    return _made(label, why, further, kind="flag", must="true or false")
+    return _parameter(label, why, further, kind="flag", must="true or false")
 
 
 def column_name(label: str, why: str, **further: Any) -> Metadata:
     """The name of a column."""
-    return _made(label, why, further, kind="column", must="the name of a column")
+    return _parameter(label, why, further, kind="column", must="the name of a column")
 
 
-def _made(label: str, why: str, further: Mapping[str, Any], **assumed: Any) -> Metadata:
+def _parameter(label: str, why: str, further: Mapping[str, Any], **assumed: Any) -> Metadata:
     return {KEY: Parameter(**{**assumed, **further}, label=label, why=why)}
 
 
 def public(metadata: Metadata) -> Metadata:
-    """The same parameter, shown in the public edition of a report."""
+    """A parameter that is shown in the public edition of a report."""
     return {KEY: replace(metadata[KEY], is_public=True)}
 
 
@@ -127,12 +135,15 @@ K = whole(
     start=10,
     offered=(2, 1000, 1),
 )
+PERCENTS = (1.0, 5.0, 20.0)
+"""Shares that a sweep tries: methods with windows need wide ones before an intruder loses a person."""
 PERCENT = number(
     "percent of the records",
     "Instead of k: how many neighbours, as a share of the records.",
     above=0,
     high=100,
     offered=(0.1, 100, 0.1),
+    sweep=PERCENTS,
 )
 INTERVAL = choice(
     ("all", "unswapped"),
@@ -141,7 +152,7 @@ INTERVAL = choice(
     must='"all" or "unswapped"',
 )
 ODD = choice(
-    ("stay", "cycle3"), "the odd one out", "What the last record of an odd number does: stay, or swap in threes."
+    ("stay", "cycle3"), "the odd one out", "With an odd number of records: the last one stays, or the last three swap."
 )
 WIDTH = number(
     "width of a bin",
@@ -150,6 +161,16 @@ WIDTH = number(
     must="a number above 0, or one for each column",
     lists="allowed",
     offered=(0, None, None),
+)
+AVERAGE_RISK = number(
+    "average risk",
+    "Groups divided by persons, the average chance to link a row: there are as many groups as it allows, of any size "
+    "from k on.",
+    above=0,
+    high=1,
+    offered=(0.01, 1, 0.01),
+    sweep=(0.05, 0.1, 0.2),
+    is_public=True,
 )
 REFINE = flag("refine the groups", "Improve the groups after they are formed. Slower, and loses less.")
 LEAST_PER_K = 100
@@ -174,7 +195,7 @@ class NamedParameter:
     takes: Parameter
     is_needed: bool
     default: Any
-    """None where it is needed, and where nothing is assumed."""
+    """None if the parameter is needed, or has no default."""
 
 
 def parameters_known(method: Any) -> list[NamedParameter]:
@@ -186,7 +207,7 @@ def parameters_known(method: Any) -> list[NamedParameter]:
 
 
 def parameter_of(one: Field[Any]) -> Parameter:
-    """What a field of a method takes; any text where the method does not say."""
+    """Parameter of a method's field; any text if the method does not describe it."""
     found = one.metadata.get(KEY)
     return found if isinstance(found, Parameter) else Parameter(kind="text", label=one.name, why="", must="a text")
 
@@ -196,10 +217,10 @@ def _is_needed(one: Field[Any]) -> bool:
 
 
 def check_parameters(method: Any, one_of: Sequence[str] = (), but: Sequence[str] = ()) -> None:
-    """Refuse parameters of a method that are not what they say they take, and turn lists into tuples.
+    """Refuse values that a parameter of a method does not take, and turn lists into tuples.
 
     Args:
-        method: While it is made.
+        method: The method under construction.
         one_of: Exactly one of these must be given.
         but: These are checked elsewhere.
     """
@@ -209,7 +230,7 @@ def check_parameters(method: Any, one_of: Sequence[str] = (), but: Sequence[str]
         given = getattr(method, one.name)
         if one.name in but or KEY not in one.metadata or (given is None and one.default is None):
             continue
-        checked = parameter_of(one).checked(one.name, given)
+        checked = parameter_of(one).check(one.name, given)
         if checked is not given:
             object.__setattr__(method, one.name, checked)
 
@@ -224,7 +245,7 @@ def _require_one_given(**parameters: object) -> None:
 
 
 def require_block_rows(block_rows: object, k: int) -> None:
-    """Rows of a block, where they are given, must leave room for many groups."""
+    """Refuse blocks that are too small for many groups."""
     least = LEAST_PER_K * k
     if block_rows is None:
         return
@@ -237,11 +258,29 @@ def k_for(k: int | None, percent: float | None, n_records: int) -> int:
     return k if k is not None else max(1, round((percent or 0) * n_records / 100))
 
 
+def groups_within(average_risk: float, n_persons: int) -> int:
+    """How many groups of so many persons keep to an average risk."""
+    n_groups = int(average_risk * n_persons) + 1
+    while n_groups > average_risk * n_persons and n_groups / max(n_persons, 1) > average_risk:
+        n_groups -= 1
+    return n_groups
+
+
+def least_persons(average_risk: float | None) -> int:
+    """The fewest persons that keep to an average risk as a single group."""
+    if average_risk is None:
+        return 1
+    n_persons = max(1, int(1.0 / average_risk))
+    while 1.0 / n_persons > average_risk:
+        n_persons += 1
+    return n_persons
+
+
 def within_table(k: int, n_records: int) -> int:
-    """K, or one less than the number of records with a warning when it reaches past them."""
+    """K, or with a warning one less than the number of records if it is larger than that."""
     if k < n_records or n_records < 2:
         return k
-    warnings.warn(WindowWarning(k, n_records), stacklevel=4)
+    warnings.warn(too_large_k(k, n_records), stacklevel=4)
     return n_records - 1
 
 
@@ -249,11 +288,15 @@ def within_table(k: int, n_records: int) -> int:
 
 
 def sizes_within(sizes: Sequence[int], n_records: int) -> list[int]:
-    """The sizes of which the table holds two groups; in a small table half of it."""
+    """The group sizes that fit into the table twice; for a small table half of it."""
     return [size for size in sizes if 2 * size <= n_records] or [max(1, n_records // 2)]
 
 
 GROUP_SIZES = (5, 10, 20, 30, 50, 100)
 BIN_SIZES = (5, 20, 100)
-PERCENTS = (1.0, 5.0, 20.0)
-"""Of the records, for methods that need wide windows before an intruder loses a person."""
+
+
+def too_large_k(k: int, n_records: int) -> AnontoWarning:
+    """A k that is larger than the table."""
+    used = max(n_records - 1, 1)
+    return AnontoWarning(f"k = {k:,} is not below the {count_of(n_records, 'record')}; {used:,} was used.")

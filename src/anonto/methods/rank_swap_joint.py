@@ -40,23 +40,26 @@ from anonto.methods.parameters import (
     sizes_within,
     within_table,
 )
-from anonto.methods.reach import AnyCell, NearRecords
-from anonto.methods.record_flows import PackedFlows, RecordFlows, record_flows, record_flows_of_packed
-from anonto.methods.record_tree import RecordSpace
-from anonto.methods.record_tree_kernels import Asked, Counted, rows_of_nodes
+from anonto.methods.record_transitions import (
+    PackedTransitions,
+    RecordTransitions,
+    record_transitions,
+    record_transitions_of_packed,
+)
+from anonto.methods.support import AnyCell, NearCells
 from anonto.methods.words import Words
+from anonto.search.record_search_kernels import RecordQuery
+from anonto.search.record_tree import RecordSpace
+from anonto.search.record_tree_kernels import CountedTree, rows_of_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Codes, Floats, Longs
+    from anonto.encoding.records import Records
     from anonto.methods.memory import Budget
-    from anonto.methods.reach import CellReach
-    from anonto.table.records import Records
+    from anonto.methods.support import CellSupport
 
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 WEIGHTS = number(
     "weights of the columns",
@@ -67,19 +70,19 @@ WEIGHTS = number(
 )
 
 REGROW_SHARE = 0.7
-"""The tree of live records is grown anew when this share of its records is left."""
+"""The tree of live records is rebuilt when this share of its records is left."""
 NOT_WORTH_REGROWING = 64
-"""So few records need no new tree."""
+"""Number of records below which the tree is not rebuilt."""
 TRIES = 16
-"""Random looks into an interval before its free cells are listed."""
+"""Random draws from an interval before its free cells are listed."""
 BYTES_PER_RECORD, BYTES_PER_RECORD_AND_COLUMN = 200, 65
-"""What a distinct record takes while cells are exchanged, with the trees over all records."""
+"""Bytes of a distinct record while cells are exchanged, with the trees over all records."""
 BYTES_PER_RECORD_AFTERWARDS = 150
-"""What it takes when they have been exchanged, with its permutation."""
-BYTES_PER_FLOW, BYTES_PER_FLOW_AND_COLUMN = 20, 4
-"""What a flow takes, with the released record, while these are counted."""
+"""Bytes of a distinct record after the exchange, with its permutation."""
+BYTES_PER_TRANSITION, BYTES_PER_TRANSITION_AND_COLUMN = 20, 4
+"""Bytes of a transition, with the released record, while these are counted."""
 BYTES_PER_MOVE = 16
-"""What a pair of values takes of which one became the other."""
+"""Bytes of a pair of original and released value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,7 @@ class RankSwapJoint(RecordMethod):
     """
 
     name: ClassVar[str] = "rank-swap-joint"
+    masks_elements: ClassVar[bool] = True
     words: ClassVar[Words] = Words(
         title="Swap with similar records",
         summary="exchanges the cells of several columns with those of the `k` records most alike in all of them",
@@ -101,11 +105,11 @@ class RankSwapJoint(RecordMethod):
             "Exchanges each value with that of one of the k records that are most alike in all these columns together."
         ),
         columns="any kinds, together",
-        keeps="Keeps how often every value occurs, and much of what the columns have to do with each other.",
+        keeps="Keeps how often every value occurs, and most of how the columns are related.",
         report=(
-            "Each value was exchanged with that of a record, picked by chance, among those most alike in all "
+            "Each value was exchanged with that of a record, picked at random, among those most alike in all "
             "these columns together; each column had its own partners. Every value occurs exactly as often as "
-            "before, and what the columns have to do with each other is kept as far as similar records allow. A "
+            "before, and relations between the columns are kept as far as similar records allow. A "
             "value stayed where it was when all records near enough had been exchanged already."
         ),
     )
@@ -118,7 +122,7 @@ class RankSwapJoint(RecordMethod):
     def __post_init__(self) -> None:
         check_parameters(self, self.one_of, but=("weights",))
         if self.weights is not None:
-            object.__setattr__(self, "weights", _checked(self.weights))
+            object.__setattr__(self, "weights", _check_weights(self.weights))
 
     @classmethod
     def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
@@ -127,15 +131,15 @@ class RankSwapJoint(RecordMethod):
 
     def fit(
         self, records: Records, rng: np.random.Generator, require: Callable[[int, str], None] | None = None
-    ) -> RecordFlows:
+    ) -> RecordTransitions:
         """Exchange the cells of all rows that have any.
 
         Args:
             records: The distinct records.
             rng: For all draws.
-            require: Told how many bytes are needed, and for what, before they are taken; raises where it is too much.
+            require: Called with the bytes needed, and for what, before they are allocated; raises if too many.
         """
-        weights = self._weights(len(records.attributes))
+        weights = self._weights(len(records.value_spaces))
         has_any = (records.codes >= 0).any(axis=1)
         there = np.flatnonzero(has_any)
         codes, counts = records.codes[there], records.counts[there]
@@ -143,57 +147,57 @@ class RankSwapJoint(RecordMethod):
         if n < 2:
             alone = [int(counts[column >= 0].sum()) for column in codes.T]
             stays = np.arange(records.counts.size)
-            return record_flows(records, stays, records.codes, records.counts, alone, _facts(n, n))
+            return record_transitions(records, stays, records.codes, records.counts, alone, _facts(n, n))
         k = within_table(k_for(self.k, self.percent, n), n)
         needed = _Needed(records, n, k, require)
         needed.while_exchanging()
-        space = RecordSpace(records.attributes, weights, codes, counts)
+        space = RecordSpace(records.value_spaces, weights, codes, counts)
         needed.while_exchanging(space.bytes_of_tables)
         swap = _Swap(space, codes, counts)
         swap.run(k, self.interval, rng)
         rows, untouched = swap.rows, swap.untouched.tolist()
         facts = _facts(int(swap.state[kernels.TURN]), int(swap.state[kernels.ALONE]))
-        del space, swap  # The tables of distances are not held beside the flows.
-        offsets = kernels.put_in_order(rows.released, rows.firsts)
-        n_flows = int(offsets[-1])
-        needed.for_flows(n_flows)
-        ends = np.empty(n_flows, dtype=np.int64)
-        kernels.close_up(rows.released, rows.firsts, ends)
-        packed = PackedFlows(there, offsets, ends, rows.released[:n_flows], rows.columns)
-        return record_flows_of_packed(records, packed, untouched, facts)
+        del space, swap  # Free the tables of distances before the transitions are built.
+        offsets = kernels.sort_rows(rows.released, rows.firsts)
+        n_transitions = int(offsets[-1])
+        needed.for_transitions(n_transitions)
+        ends = np.empty(n_transitions, dtype=np.int64)
+        kernels.keep_different_rows(rows.released, rows.firsts, ends)
+        packed = PackedTransitions(there, offsets, ends, rows.released[:n_transitions], rows.columns)
+        return record_transitions_of_packed(records, packed, untouched, facts)
 
-    def fit_within(self, records: Records, rng: np.random.Generator, budget: Budget) -> RecordFlows:
+    def fit_within(self, records: Records, rng: np.random.Generator, budget: Budget) -> RecordTransitions:
         """Fit all rows at once, and refuse them as soon as they are known to take too much."""
         return self.fit(records, rng, budget.require)
 
     def bytes_per_row(self, n_columns: int) -> int:
-        """Of a row that is a record of its own, with as many values in each column as rows."""
+        """Bytes of a row that is a distinct record, with as many values in each column as rows."""
         exchanging = BYTES_PER_RECORD + BYTES_PER_RECORD_AND_COLUMN * n_columns
-        of_flow = BYTES_PER_FLOW + (BYTES_PER_FLOW_AND_COLUMN + BYTES_PER_MOVE + 4) * n_columns
-        return 4 * n_columns + (n_columns + 8) // 8 + max(exchanging, BYTES_PER_RECORD_AFTERWARDS + of_flow)
+        of_transition = BYTES_PER_TRANSITION + (BYTES_PER_TRANSITION_AND_COLUMN + BYTES_PER_MOVE + 4) * n_columns
+        return 4 * n_columns + (n_columns + 8) // 8 + max(exchanging, BYTES_PER_RECORD_AFTERWARDS + of_transition)
 
-    def reach(self, records: Records) -> CellReach:
+    def support(self, records: Records) -> CellSupport:
         """The k nearest of each other; all where exchanged records do not count, as what is left is far at the end."""
-        n_values = tuple(attribute.counts.size for attribute in records.attributes)
+        n_values = tuple(value_space.counts.size for value_space in records.value_spaces)
         counts = np.where((records.codes >= 0).any(axis=1), records.counts, 0)
         n = int(counts.sum())
         if self.interval != "all" or n < 2:
             return AnyCell(records.codes, n_values)
         k = min(k_for(self.k, self.percent, n), n - 1)
-        space = RecordSpace(records.attributes, self._weights(len(n_values)), records.codes, counts)
-        return NearRecords(space, records.codes, counts, n_values, k)
+        space = RecordSpace(records.value_spaces, self._weights(len(n_values)), records.codes, counts)
+        return NearCells(space, records.codes, counts, n_values, k)
 
-    def _weights(self, n_columns: int) -> NDArray[np.float64]:
+    def _weights(self, n_columns: int) -> Floats:
         if self.weights is not None and len(self.weights) != n_columns:
             raise ParameterError("weights", f"{n_columns} numbers, one for each column of the step", list(self.weights))
         return np.ones(n_columns) if self.weights is None else np.array(self.weights, dtype=np.float64)
 
     def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
-        """None is proved."""
+        """No guarantee is proved."""
         return MEASURED_ONLY
 
 
-def _checked(weights: object) -> tuple[float, ...]:
+def _check_weights(weights: object) -> tuple[float, ...]:
     """Finite numbers, none negative, not all zero."""
     if isinstance(weights, list | tuple):
         numbers = [one for one in weights if isinstance(one, int | float) and not isinstance(one, bool)]
@@ -207,11 +211,11 @@ def _facts(references: int, alone: int) -> dict[str, int]:
 
 
 class _Needed:
-    """What a fit takes, said before it is taken."""
+    """Memory that a fit needs, checked before it is allocated."""
 
     def __init__(self, records: Records, n_rows: int, k: int, require: Callable[[int, str], None] | None) -> None:
         self._require, self._n_records, self._n_rows = require, records.counts.size, n_rows
-        self._n_values = [attribute.counts.size for attribute in records.attributes]
+        self._n_values = [value_space.counts.size for value_space in records.value_spaces]
         self._of_codes, self._n_columns = sum(_code_bytes(records.codes)), len(self._n_values)
         self._of_rows = n_rows * self._of_codes + n_rows * (self._n_columns + 1) // 8 + 8 * k
 
@@ -222,12 +226,14 @@ class _Needed:
             needed = self._of_rows + of_record * self._n_records + of_tables
             self._require(needed, f"{self._n_rows:,} records of which {self._n_records:,} are distinct")
 
-    def for_flows(self, n_flows: int) -> None:
+    def for_transitions(self, n_transitions: int) -> None:
         """The rows, what becomes of the distinct records, and what of the values of each column."""
         if self._require is not None:
-            of_flow = BYTES_PER_FLOW + BYTES_PER_FLOW_AND_COLUMN * self._n_columns + self._of_codes
-            of_moves = BYTES_PER_MOVE * sum(min(n_flows, n_values**2) for n_values in self._n_values)
-            needed = self._of_rows + BYTES_PER_RECORD_AFTERWARDS * self._n_records + of_flow * n_flows + of_moves
+            of_transition = BYTES_PER_TRANSITION + BYTES_PER_TRANSITION_AND_COLUMN * self._n_columns + self._of_codes
+            of_moves = BYTES_PER_MOVE * sum(min(n_transitions, n_values**2) for n_values in self._n_values)
+            needed = (
+                self._of_rows + BYTES_PER_RECORD_AFTERWARDS * self._n_records + of_transition * n_transitions + of_moves
+            )
             self._require(needed, f"what becomes of {self._n_rows:,} records")
 
 
@@ -245,47 +251,34 @@ class _Swap:
         state, space = self.state, self._space
         state[kernels.LIVE_ROWS], state[kernels.LIVE_RECORDS] = self.rows.firsts[-1], self._counts.size
         state[kernels.REFERENCE] = self._first(rng)
-        work = self._room(k)
+        work = self._work(k)
         all_rows = space.tree(self._counts) if interval == "all" else None
-        reaches = np.full(0 if all_rows is None else self._counts.size, -1, dtype=np.int64)
+        limits = np.full(0 if all_rows is None else self._counts.size, -1, dtype=np.int64)
         status = kernels.REGROW
         while status == kernels.REGROW:
-            status = self._run_in_a_tree(k, all_rows, reaches, work, rng)
+            status = self._exchange_in_one_tree(k, all_rows, limits, work, rng)
 
-    def _run_in_a_tree(
-        self, k: int, all_rows: Counted | None, reaches: Longs, work: kernels.Work, rng: np.random.Generator
+    def _exchange_in_one_tree(
+        self, k: int, all_rows: CountedTree | None, limits: Longs, work: kernels.Work, rng: np.random.Generator
     ) -> int:
-        """Exchange until few of the now live records are left; their tree is let go before another is grown."""
+        """Exchange until few of the live records are left; their tree is freed before the next is built."""
         space, rows, state = self._space, self.rows, self.state
         far = self._live(all_rows)
         near = far if all_rows is None else all_rows
         left = int(state[kernels.LIVE_RECORDS])
         state[kernels.REGROW_AT] = int(REGROW_SHARE * left) if left > NOT_WORTH_REGROWING else -1
+        search = kernels.JointSearch(space.points, space.metric, near, limits, far)
         while True:
-            status: int = kernels.exchange(
-                k,
-                TRIES,
-                state,
-                self._codes,
-                space.points,
-                space.metric,
-                near,
-                reaches,
-                far,
-                rows,
-                work,
-                self.untouched,
-                rng,
-            )
+            status: int = kernels.exchange(k, state, self._codes, search, rows, work, self.untouched, rng)
             if status != kernels.LOOK_UP:
                 return status
             space.look_up(int(np.searchsorted(rows.firsts, state[kernels.REFERENCE], side="right")) - 1)
 
-    def _live(self, all_rows: Counted | None) -> Counted:
+    def _live(self, all_rows: CountedTree | None) -> CountedTree:
         """The live rows; while these are all, in the tree of all rows."""
         live = self.rows.live
         if all_rows is not None and self.state[kernels.TURN] == 0:
-            return Counted(all_rows.tree, rows_of_nodes(all_rows.tree, live), live)
+            return CountedTree(all_rows.tree, rows_of_nodes(all_rows.tree, live), live)
         return self._space.tree(live)
 
     def _first(self, rng: np.random.Generator) -> int:
@@ -296,10 +289,11 @@ class _Swap:
         record = farthest[np.searchsorted(ends, rng.integers(0, ends[-1]), side="right")]
         return int(self.rows.firsts[record])
 
-    def _room(self, k: int) -> kernels.Work:
+    def _work(self, k: int) -> kernels.Work:
         n_records, n_counting = self._space.points.codes.shape
         return kernels.Work(
-            asked=Asked(np.empty(n_counting, dtype=np.int64), np.empty(n_counting)),
+            tries=TRIES,
+            query=RecordQuery(np.empty(n_counting, dtype=np.int64), np.empty(n_counting)),
             interval=np.zeros(kernels.INTERVALS, dtype=np.int64),
             stack=np.empty(4 * n_records + 8, dtype=np.int64),
             heap=np.empty(2 * min(k, n_records) + 4, dtype=np.int64),
@@ -309,11 +303,11 @@ class _Swap:
         )
 
 
-def _rows_of(codes: Codes, counts: Longs) -> kernels.Rows:
+def _rows_of(codes: Codes, counts: Longs) -> kernels.JointRows:
     firsts = np.concatenate([[0], np.cumsum(counts)])
     columns = np.concatenate([[0], np.cumsum(_code_bytes(codes))])
     n_rows, n_marks = int(firsts[-1]), int(firsts[-1]) * columns.size
-    rows = kernels.Rows(
+    rows = kernels.JointRows(
         firsts=firsts,
         live=counts.copy(),
         marks=np.zeros(-(-n_marks // 8), dtype=np.uint8),
@@ -325,5 +319,5 @@ def _rows_of(codes: Codes, counts: Longs) -> kernels.Rows:
 
 
 def _code_bytes(codes: Codes) -> list[int]:
-    """For each column the bytes that a code takes, with 1 added to it."""
+    """The bytes that a code of each column takes, with 1 added to it."""
     return [max(1, -(-int(column.max(initial=-1) + 1).bit_length() // 8)) for column in codes.T]

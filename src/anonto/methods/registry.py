@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import ParameterError, UnknownKeyError, UnknownMethodError
-from anonto.plugins import load_plugins
+from anonto.encoding.refusals import unknown_key
+from anonto.errors import ParameterError, PlanError
+from anonto.runtime.plugins import load_plugins
+from anonto.wording import did_you_mean, list_names, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,15 +41,15 @@ GROUP = "anonto.methods"
 FIRST_CHOICE: Mapping[str, Any] = {"method": "group-swap", "k": 10}
 """The step that a new plan begins with: the method whose 1/k is proved."""
 AT_RANDOM = "random-swap"
-"""The method that leaves nothing but chance: for tables too small for groups, and to see how much can be lost."""
+"""The naive method that exchanges at random: for tables too small for groups, and to see how much can be lost."""
 MOVES_APART = "group-swap with move = 'apart'"
-"""What is recommended where whole rows must not leave."""
+"""Recommended method where whole rows must not leave."""
 
 
 class _Methods(Mapping[str, "type[Method]"]):
-    """The classes of the methods, each imported when it is asked for: a plan needs few of them, and all take long.
+    """The classes of the methods, each imported when it is used: a plan needs few, and importing all takes long.
 
-    Packages are looked for where a name is not one of our own, and where all methods are listed.
+    Other packages are searched for a name that is not one of our own, and when all methods are listed.
     """
 
     def __getitem__(self, name: str) -> type[Method]:
@@ -94,14 +96,14 @@ def method_of(name: object, parameters: Mapping[str, Any]) -> Method:
     """A method with its parameters, checked."""
     method = METHODS.get(name) if isinstance(name, str) else None
     if method is None:
-        raise UnknownMethodError(name, METHODS)
-    from anonto.methods.parameters import parameters_known
+        raise unknown_method(name, METHODS)
+    from anonto.methods.parameters import STEP_KEYS, parameters_known
 
     known = parameters_known(method)
     names = [one.name for one in known]
     for key in parameters:
         if key not in names:
-            raise UnknownKeyError(key, f"A step with method {name!r}", ["method", "columns", *names])
+            raise unknown_key(key, f"A step with method {name!r}", [*STEP_KEYS, *names])
     for one in known:
         if one.is_needed and one.name not in parameters:
             raise ParameterError(one.name, f"given in a step with method {name!r}", None)
@@ -114,3 +116,10 @@ def parameters_of(method: Method) -> dict[str, Any]:
     return {
         name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value is not None
     }
+
+
+def unknown_method(name: object, known: Collection[str]) -> PlanError:
+    """A method that does not exist."""
+    return PlanError(
+        f"There is no method {quote_value(name)}{did_you_mean(name, known)}; known are {list_names(known)}."
+    )

@@ -1,4 +1,4 @@
-"""What a method that draws for each row returns: something that masks rows by their number.
+"""Result of a method that draws for each row: an object that masks rows by their number.
 
 A draw depends on the key and on the number of its row alone, so that rows may be masked in any chunks, in any order,
 and later than others.
@@ -11,33 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.value_space import NumericSpace, TextSpace
 from anonto.errors import InternalError
-from anonto.methods.flows import Moves, counted_pairs
-from anonto.table.attributes import NumericAttribute, TextAttribute
+from anonto.methods.transitions import Moves, count_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.rng import Key
-    from anonto.table.attributes import Attribute
-
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
+    from anonto.arrays import Codes, Floats, Longs
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.random.streams import Key
 
 
 class RowMasker(ABC):
-    """Masks rows, having seen what it needs of the whole table."""
+    """Masks rows with what `fit` found out about the whole table."""
 
     __slots__ = ()
 
     if TYPE_CHECKING:  # A property here would be the default of a dataclass's field.
 
         @property
-        def attributes(self) -> tuple[Attribute, ...]:
-            """The columns, with all values that may be released behind their own."""
+        def value_spaces(self) -> tuple[ValueSpace, ...]:
+            """The columns, with all values that may be released after their own."""
 
     @abstractmethod
     def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
@@ -49,7 +44,7 @@ class RowMasker(ABC):
             key: The secret that all draws come from.
 
         Returns:
-            For each column the codes of the released values in ``attributes``, or for a column of numbers the
+            For each column the codes of the released values in ``value_spaces``, or for a column of numbers the
             released numbers themselves, NaN where the code is −1.
         """
 
@@ -60,48 +55,48 @@ class RowMasker(ABC):
         return self.apply(columns, rows, key), None
 
     def facts(self) -> Mapping[str, Any]:
-        """What else the evidence says of the step, whatever is drawn: plain numbers by name."""
+        """Further evidence about the step, whatever is drawn: plain numbers by name."""
         return {}
 
     def counted_facts(self, counts: Longs | None) -> Mapping[str, Any]:  # noqa: ARG002
-        """What else the evidence says of the step, from the counts of all rows; None where there was none."""
+        """Further evidence about the step, from the counts of all rows; None where there was none."""
         return {}
 
     @property
     def shares_work(self) -> bool:
-        """Whether rows with the same values are worked on together, so that many at once cost less."""
+        """True if rows with the same values are worked on together, so that many at once cost less."""
         return False
 
-    def for_columns(self, attributes: Sequence[Attribute]) -> RowMasker:
-        """The same for columns with further values behind those that are known, of records that come later."""
-        if all(one is other for one, other in zip(self.attributes, attributes, strict=True)):
+    def for_columns(self, value_spaces: Sequence[ValueSpace]) -> RowMasker:
+        """This masker for columns with further values after the known ones, for records that come later."""
+        if all(one is other for one, other in zip(self.value_spaces, value_spaces, strict=True)):
             return self
         raise InternalError("This masker knows the values of its own table alone.")
 
     def slim(self) -> RowMasker:
-        """Without the ontologies, which the draws no longer need: what goes to another process."""
+        """A copy without the ontologies, which draws do not need: it is sent to other processes."""
         return self
 
 
 def without_values() -> Any:
     """A column without values, in place of one whose ontology is no longer needed."""
-    return TextAttribute(np.empty(0, dtype=np.int64))
+    return TextSpace(np.empty(0, dtype=np.int64))
 
 
 def moves_between(before: Codes, after: Codes) -> Moves:
-    """Count what became of the cells of a column."""
+    """Count the moves of the cells of a column."""
     n_targets = int(after.max(initial=0)) + 1
-    keys, amounts = counted_pairs(before, after, n_targets, int(before.max(initial=0)) + 1)
+    keys, amounts = count_pairs(before, after, n_targets, int(before.max(initial=0)) + 1)
     return Moves((keys // n_targets).astype(np.int32), (keys % n_targets).astype(np.int32), amounts)
 
 
-def as_codes(attribute: Attribute, before: Codes, released: Codes | Floats) -> tuple[Attribute, Codes]:
-    """Released codes as they are; released numbers as codes of a column with new ones behind its own; −1 stays −1."""
-    if not isinstance(attribute, NumericAttribute):
-        return attribute, released.astype(np.int32, copy=False)
+def as_codes(value_space: ValueSpace, before: Codes, released: Codes | Floats) -> tuple[ValueSpace, Codes]:
+    """Released codes as they are; released numbers as codes of a column with new ones after its own; −1 stays −1."""
+    if not isinstance(value_space, NumericSpace):
+        return value_space, released.astype(np.int32, copy=False)
     present = before >= 0
-    extended, new_codes = attribute.codes_of(released[present].astype(np.float64, copy=False))
+    extended, new_codes = value_space.codes_of(released[present].astype(np.float64, copy=False))
     codes = np.full(before.size, -1, dtype=np.int32)
-    same = attribute.numbers[before[present]] == released[present]
+    same = value_space.numbers[before[present]] == released[present]
     codes[present] = np.where(same, before[present], new_codes)
     return extended, codes

@@ -12,35 +12,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.encoding.value_space import NumericSpace, TextSpace
 from anonto.methods.grouping import NominalPart, NumberPart, space_of
 from anonto.stats.pair_variance import numbers_in_pair_units, weight_of_pairs
-from anonto.table.attributes import NumericAttribute, TextAttribute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.methods.grouping import Space
-    from anonto.table.attributes import Attribute
-
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
+    from anonto.arrays import Codes, Floats
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.grouping import GroupingSpace
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScaledColumn:
-    """What the distinct values of a column add to the S-distance."""
+    """Contribution of a column's distinct values to the S-distance."""
 
-    attribute: Attribute
+    value_space: ValueSpace
     units: Floats | None
     """Each value as a number; None for a nominal column."""
     distances: Floats | None
     """All pairs of values of a nominal column; None where two values are equal or not."""
     weight: float
-    """What these distances are multiplied by."""
+    """Factor of these distances."""
     weight_of_squares: float
-    """What their squares are multiplied by, so that two records have 1 on average as well."""
+    """Factor of their squares, so that two records have 1 on average as well."""
 
     def part(self, codes: Codes, *, squares: bool = False) -> NumberPart | NominalPart:
         """The column of some records, with the distances of concepts squared where that is asked for."""
@@ -48,29 +44,31 @@ class ScaledColumn:
             return NumberPart(self.units[codes])
         distances = self.distances**2 if squares and self.distances is not None else self.distances
         weight = self.weight_of_squares if squares else self.weight
-        return NominalPart(np.ascontiguousarray(codes), self.attribute.counts.size, distances, weight)
+        return NominalPart(np.ascontiguousarray(codes), self.value_space.counts.size, distances, weight)
 
 
-def scaled_column(attribute: Attribute, scale: str, *, by_meaning: bool) -> ScaledColumn:
+def scale_column(value_space: ValueSpace, scale: str, *, by_meaning: bool) -> ScaledColumn:
     """A column in its scale.
 
     Args:
-        attribute: The column.
+        value_space: The column.
         scale: ``"mean"`` or ``"paper"``.
         by_meaning: Whether distances of concepts count, or only whether two values are equal.
     """
-    if isinstance(attribute, NumericAttribute):
-        return ScaledColumn(attribute, numbers_in_pair_units(attribute.numbers, attribute.counts), None, 1.0, 1.0)
-    counts = attribute.counts
-    if not by_meaning or isinstance(attribute, TextAttribute):
+    if isinstance(value_space, NumericSpace):
+        return ScaledColumn(value_space, numbers_in_pair_units(value_space.numbers, value_space.counts), None, 1.0, 1.0)
+    counts = value_space.counts
+    if not by_meaning or isinstance(value_space, TextSpace):
         weight = weight_of_pairs(None, counts, scale)
-        return ScaledColumn(attribute, None, None, weight, weight)
-    distances = attribute.distances()
+        return ScaledColumn(value_space, None, None, weight, weight)
+    distances = value_space.distances()
     weight, of_squares = (weight_of_pairs(table, counts, scale) for table in (distances, distances**2))
-    return ScaledColumn(attribute, None, distances, weight, of_squares)
+    return ScaledColumn(value_space, None, distances, weight, of_squares)
 
 
-def s_space(columns: Sequence[ScaledColumn], codes: Codes, names: Sequence[str], *, squares: bool = False) -> Space:
+def s_space(
+    columns: Sequence[ScaledColumn], codes: Codes, names: Sequence[str], *, squares: bool = False
+) -> GroupingSpace:
     """Records that have all of some columns, in the space of the S-distance, or with distances of concepts squared."""
     parts = [column.part(codes[:, place], squares=squares) for place, column in enumerate(columns)]
     return space_of(parts, squared=True, names=names)

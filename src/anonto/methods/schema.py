@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.methods.parameters import parameters_known
+from anonto.methods.parameters import SMALL_STRATA, parameters_known
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,8 +14,15 @@ if TYPE_CHECKING:
 
 TYPES = {"whole number": "integer", "number": "number", "flag": "boolean", "column": "string", "text": "string"}
 
+COLUMN_NAMES = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
+    ]
+}
 
-def described(method: type[Method]) -> dict[str, Any]:
+
+def describe_method(method: type[Method]) -> dict[str, Any]:
     """A method with its parameters."""
     words = method.words
     return {
@@ -27,13 +34,14 @@ def described(method: type[Method]) -> dict[str, Any]:
         "keeps": words.keeps,
         "proves": words.proves,
         "proved": words.proved,
-        "is_baseline": method.is_baseline,
+        "is_naive": method.is_naive,
+        "takes_sets": method.takes_sets,
         "one_of": list(method.one_of),
-        "parameters": [_described(one, method.one_of) for one in parameters_known(method)],
+        "parameters": [_describe_parameter(one, method.one_of) for one in parameters_known(method)],
     }
 
 
-def _described(one: NamedParameter, one_of: Sequence[str]) -> dict[str, Any]:
+def _describe_parameter(one: NamedParameter, one_of: Sequence[str]) -> dict[str, Any]:
     takes = one.takes
     assumed = "none" if one.default is None else str(one.default)
     if one.is_needed or one.name in one_of:
@@ -63,12 +71,15 @@ def schema_of_step(method: type[Method]) -> dict[str, Any]:
         "type": "object",
         "properties": {
             "method": {"const": method.name},
-            "columns": {
-                "description": "The columns that the step masks.",
-                "anyOf": [
-                    {"type": "string"},
-                    {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
-                ],
+            "columns": {"description": "The columns that the step masks.", **COLUMN_NAMES},
+            "within": {
+                "description": "Columns whose cells define strata; each is masked like a table of its own.",
+                **COLUMN_NAMES,
+            },
+            "small_strata": {
+                "description": "Strata with fewer rows than the method needs: refuse them, pool them or leave them.",
+                "enum": list(SMALL_STRATA),
+                "default": "refuse",
             },
             **{one.name: _schema(one) for one in known},
         },

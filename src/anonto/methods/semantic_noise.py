@@ -1,23 +1,23 @@
-r"""Semantic noise, each column alone: every value becomes a concept about as far away as a random number says.
+r"""Semantic noise, each column alone: every value becomes a concept at about a random distance.
 
 The noise of a cell is drawn with mean 0 and variance α·v, where α is the noise level and v the semantic variance of
 the column (``scale = "distance"``: its distance variance). Its size is the distance that the value moves, its sign
-says whether away from the semantic mean of the column or towards it. Numbers and ranks take ordinary noise with α times
-their sample variance.
+whether it moves away from the semantic mean of the column or towards it. Numbers and ranks take ordinary noise with α
+times their sample variance.
 
 - ``noise_level``: one for all columns, one for each, or one for each record (as many as columns: one for each column).
 - ``distribution``: ``"normal"``, or ``"laplace"`` with the same variance.
-- ``round``: ``"up"`` moves at least as far as the noise says; ``"nearest"`` as near to that as concepts stand, where a
-  value may stay.
+- ``round``: ``"up"`` moves a value at least as far as its noise; ``"nearest"`` to the concept closest to that distance,
+  possibly itself.
 - ``candidates``: concepts of the whole ``"taxonomy"`` of the column's domain, only its ``"leaves"``, or only those
   ``"observed"`` in the column.
 
-Concepts stand at few distances, so that with ``round = "up"`` values move farther than meant: the evidence has both.
-Nothing is proved of the method: large noise is cut at the farthest concept, and scale and reference follow from the
+Concepts are at few distances, so with ``round = "up"`` values move farther than intended: the evidence has both.
+No guarantee is proved: large noise is cut at the farthest concept, and scale and reference follow from the
 data. `taxonomy-exponential` has a proof.
 
 References: Rodriguez-Garcia, Batet, Sánchez, A semantic framework for noise addition with nominal data,
-Knowledge-Based Systems 2017 (reconstructed; the full text was not at hand); the replacement is Algorithm 1 of
+Knowledge-Based Systems 2017 (reconstructed; the full text was not available); the replacement is Algorithm 1 of
 Rodriguez-Garcia, Sánchez, Batet, PSD 2016.
 
 Step by step: `anonto.methods.plain.semantic_noise`.
@@ -28,7 +28,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.noise import (
     NoiseLevels,
     NoiseMasker,
@@ -45,7 +44,7 @@ from anonto.methods.words import Words
 if TYPE_CHECKING:
     import numpy as np
 
-    from anonto.table.records import Records
+    from anonto.encoding.records import Records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +54,8 @@ class SemanticNoise(NoiseParameters):
     name: ClassVar[str] = "semantic-noise"
     words: ClassVar[Words] = Words(
         title="Noise by meaning",
-        summary="replaces each value by a concept about as far away as a random number says",
-        does=(
-            "Replaces every value by one about as far away in meaning as a random number says; numbers have one added."
-        ),
+        summary="replaces each value by a concept at about a random distance",
+        does=("Replaces every value by one at a random distance in meaning; to numbers a random number is added."),
         columns="nominal with one ontology, ordinal, numeric; each alone",
         keeps="Keeps meaning roughly; values that nobody had may occur.",
         report=(
@@ -68,6 +65,7 @@ class SemanticNoise(NoiseParameters):
             "disappeared."
         ),
     )
+    masks_elements: ClassVar[bool] = True
     needs_records: ClassVar[bool] = False
     scale: Scale = field(
         default="semantic",
@@ -81,13 +79,9 @@ class SemanticNoise(NoiseParameters):
         require_meaning(records, self.name)
         levels = NoiseLevels.of(self.noise_level, len(records.names), records.n_rows)
         columns = []
-        for place, attribute in enumerate(records.attributes):
-            mean = mean_concept(attribute)
+        for place, value_space in enumerate(records.value_spaces):
+            mean = mean_concept(value_space)
             columns.append(
-                noisy_column(records, place, None, mean, variance(attribute, mean, self.scale), self.candidates)
+                noisy_column(records, place, None, mean, variance(value_space, mean, self.scale), self.candidates)
             )
         return NoiseMasker(tuple(columns), None, levels, self.distribution, self.round == "nearest")
-
-    def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
-        """None is proved."""
-        return MEASURED_ONLY

@@ -13,13 +13,13 @@ or towards it. Both are distances in one taxonomy, so partners must have the sam
 - A nominal column without a nominal partner, and a cell whose partner is missing, are directed by the semantic mean of
   the column; the noise of such a cell is independent.
 - ``distribution = "laplace"``: √E · N(0, αΣ) with E exponential, which has Laplace margins.
-- ``noise_level``, ``round``, ``candidates``: as in `semantic-noise`. Nothing is proved of the method.
+- ``noise_level``, ``round``, ``candidates``: as in `semantic-noise`. No guarantee is proved.
 
 The distance variance is a distance and not a square of one, so its noise may be far larger or smaller than that of
 `semantic-noise`: compare the two with the same ``scale``.
 
 Reference: Rodriguez-Garcia, Sánchez, Batet, Perturbative data protection of multivariate nominal datasets, PSD 2016.
-Departures: what is said above of more than two columns, of numbers, of missing cells and of Laplace noise is not in it.
+Departures: more than two columns, numbers, missing cells and Laplace noise are not in it.
 
 Step by step: `anonto.methods.plain.semantic_noise_joint`.
 """
@@ -34,9 +34,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from anonto.arithmetic import dot, symmetric_root
-from anonto.errors import DifferentTaxonomiesError
+from anonto.encoding.value_space import NominalSpace, NumericSpace
+from anonto.errors import PlanError
 from anonto.methods import noise_kernels
-from anonto.methods.guarantee import MEASURED_ONLY, Guarantee, Setting
 from anonto.methods.noise import (
     NoiseLevels,
     NoiseMasker,
@@ -52,16 +52,14 @@ from anonto.methods.semantic_noise import SemanticNoise
 from anonto.methods.words import Words
 from anonto.stats.contingency import DENSE_CELLS, SPARSE_IF_FEWER
 from anonto.stats.dependence import Spread, Squared, TwoColumns, mean_differences
-from anonto.table.attributes import NominalAttribute, NumericAttribute
+from anonto.wording import quote_names
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Sequence
 
-    from anonto.table.records import Records
+    from anonto.arrays import Bools, Codes, Floats, Longs
+    from anonto.encoding.records import Records
 
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 Pairing = Literal["joint", "disjoint"]
 
@@ -71,16 +69,17 @@ class SemanticNoiseJoint(NoiseParameters):
     """``noise_level`` with ``distribution``, ``scale``, ``round``, ``candidates`` and ``pairing``."""
 
     name: ClassVar[str] = "semantic-noise-joint"
+    masks_elements: ClassVar[bool] = True
     words: ClassVar[Words] = Words(
         title="Noise by meaning, together",
         summary="replaces values as `semantic-noise` does, with noise that is correlated as the columns are",
-        does="Replaces values like semantic-noise, but the random numbers of a record go together as its columns do.",
+        does="Replaces values like semantic-noise, but with noise that is correlated as the columns are.",
         columns="nominal in one taxonomy, ordinal, numeric; together",
         keeps="Keeps relations between the columns better.",
         report=(
             "Each value was replaced by another one of the same taxonomy, about as far away in meaning as a "
-            "random number said; numbers had a random number added. The random numbers of a record belong "
-            "together as its columns do, so that what the columns have to do with each other is kept better than "
+            "random number said; numbers had a random number added. The random numbers of a record are "
+            "correlated as its columns are, so that relations between the columns are kept better than "
             "if each were changed alone. Values that no record had may occur now."
         ),
     )
@@ -104,36 +103,32 @@ class SemanticNoiseJoint(NoiseParameters):
         levels = NoiseLevels.of(self.noise_level, len(records.names), records.n_rows)
         together = correlations(records)
         if self.pairing == "disjoint":
-            pairs = matched(together, comparable)
+            pairs = match_columns(together, comparable)
             together, comparable = (
                 np.where(pairs | np.eye(len(together), dtype=bool), together, 0.0),
                 comparable & pairs,
             )
         columns = []
-        for place, attribute in enumerate(records.attributes):
-            mean, partner = mean_concept(attribute), partner_of(place, together, comparable)
-            of_column = variance(attribute, mean, self.scale)
+        for place, value_space in enumerate(records.value_spaces):
+            mean, partner = mean_concept(value_space), partner_of(place, together, comparable)
+            of_column = variance(value_space, mean, self.scale)
             columns.append(noisy_column(records, place, partner, mean, of_column, self.candidates))
         return NoiseMasker(tuple(columns), root_of(together), levels, self.distribution, self.round == "nearest")
-
-    def guarantee(self, setting: Setting) -> Guarantee:  # noqa: ARG002
-        """None is proved."""
-        return MEASURED_ONLY
 
 
 # ------------------------------------------------------------------------------------------------ partners
 
 
-def _comparable(records: Records) -> Flags:
-    """Which columns are nominal and in one taxonomy; a nominal column that is so with no other is refused."""
+def _comparable(records: Records) -> Bools:
+    """Find the columns that are nominal and in one taxonomy; a nominal column that is so with no other is refused."""
     n = len(records.names)
     same = np.zeros((n, n), dtype=np.bool_)
-    nominal = [place for place, one in enumerate(records.attributes) if isinstance(one, NominalAttribute)]
+    nominal = [place for place, one in enumerate(records.value_spaces) if isinstance(one, NominalSpace)]
     for a, b in combinations(nominal, 2):
-        same[a, b] = same[b, a] = _same_domain(records.attributes[a], records.attributes[b])
+        same[a, b] = same[b, a] = _same_domain(records.value_spaces[a], records.value_spaces[b])
     if len(nominal) > 1 and not same[nominal].any(axis=1).all():
         names = [records.names[place] for place in nominal]
-        raise DifferentTaxonomiesError(names, SemanticNoiseJoint.name, SemanticNoise.name)
+        raise different_taxonomies(names, SemanticNoiseJoint.name, SemanticNoise.name)
     return same
 
 
@@ -146,15 +141,15 @@ def _same_domain(a: Any, b: Any) -> bool:
     )
 
 
-def partner_of(place: int, together: Floats, comparable: Flags) -> int | None:
+def partner_of(place: int, together: Floats, comparable: Bools) -> int | None:
     """The comparable column that a column is most correlated with."""
     others = np.flatnonzero(comparable[place])
     return int(others[np.argmax(together[place, others])]) if others.size else None
 
 
-def matched(together: Floats, comparable: Flags) -> Flags:
+def match_columns(together: Floats, comparable: Bools) -> Bools:
     """Pairs of columns, the most correlated first, then of the rest; nominal ones only where they are comparable."""
-    nominal: Flags = np.asarray(comparable.any(axis=1))
+    nominal: Bools = np.asarray(comparable.any(axis=1))
     pairs = [
         (a, b) for a, b in combinations(range(len(together)), 2) if comparable[a, b] or not (nominal[a] and nominal[b])
     ]
@@ -180,7 +175,7 @@ def correlations(records: Records) -> Floats:
     n = len(records.names)
     out = np.eye(n)
     distances = {
-        place: one.distances() for place, one in enumerate(records.attributes) if isinstance(one, NominalAttribute)
+        place: one.distances() for place, one in enumerate(records.value_spaces) if isinstance(one, NominalSpace)
     }
     for a, b in combinations(range(n), 2):
         both = _both_present(records, a, b)
@@ -198,7 +193,7 @@ def correlations(records: Records) -> Floats:
     return out
 
 
-def _both_present(records: Records, a: int, b: int) -> tuple[Codes, Codes, NDArray[np.int64]] | None:
+def _both_present(records: Records, a: int, b: int) -> tuple[Codes, Codes, Longs] | None:
     """The values of the records that have both, and how many rows have each; None for none."""
     present = (records.codes[:, a] >= 0) & (records.codes[:, b] >= 0)
     if not present.any():
@@ -208,14 +203,14 @@ def _both_present(records: Records, a: int, b: int) -> tuple[Codes, Codes, NDArr
 
 def _numbers(records: Records, place: int) -> Floats:
     """The numbers of a column moved and divided so that they lie between 0 and 1: correlations stay."""
-    attribute = records.attributes[place]
-    if not isinstance(attribute, NumericAttribute):
-        return np.zeros(attribute.counts.size)
-    scale = attribute.scale
-    return (attribute.numbers - attribute.numbers.min()) / scale if scale else np.zeros(attribute.numbers.size)
+    value_space = records.value_spaces[place]
+    if not isinstance(value_space, NumericSpace):
+        return np.zeros(value_space.counts.size)
+    scale = value_space.scale
+    return (value_space.numbers - value_space.numbers.min()) / scale if scale else np.zeros(value_space.numbers.size)
 
 
-def _of_concepts(of_a: Floats, of_b: Floats, a: Codes, b: Codes, counts: NDArray[np.int64]) -> float:
+def _of_concepts(of_a: Floats, of_b: Floats, a: Codes, b: Codes, counts: Longs) -> float:
     from scipy.sparse import coo_array
 
     n, shares = int(counts.sum()), counts / counts.sum()
@@ -230,9 +225,7 @@ def _of_concepts(of_a: Floats, of_b: Floats, a: Codes, b: Codes, counts: NDArray
     return _correlation(both.covariance(), both.a.variance(), both.b.variance())
 
 
-def _of_concepts_and_numbers(
-    distances: Floats, numbers: Floats, a: Codes, b: Codes, counts: NDArray[np.int64]
-) -> float:
+def _of_concepts_and_numbers(distances: Floats, numbers: Floats, a: Codes, b: Codes, counts: Longs) -> float:
     n = int(counts.sum())
     order = np.argsort(numbers[b], kind="stable")
     a, x, shares = a[order], numbers[b][order], counts[order] / n
@@ -254,7 +247,7 @@ def _margin(codes: Codes, shares: Floats, n_values: int) -> Floats:
     return np.bincount(codes, weights=shares, minlength=n_values).astype(np.float64)
 
 
-def _of_numbers(x: Floats, y: Floats, counts: NDArray[np.int64]) -> float:
+def _of_numbers(x: Floats, y: Floats, counts: Longs) -> float:
     shares = counts / counts.sum()
     x, y = x - dot(shares, x), y - dot(shares, y)
     scale = math.sqrt(dot(shares, x**2) * dot(shares, y**2))
@@ -264,3 +257,13 @@ def _of_numbers(x: Floats, y: Floats, counts: NDArray[np.int64]) -> float:
 def _correlation(covariance: Squared, of_a: Squared, of_b: Squared) -> float:
     variances = of_a.root("distance variance") * of_b.root("distance variance")
     return min(1.0, covariance.root("distance covariance") / math.sqrt(variances)) if variances else 0.0
+
+
+def different_taxonomies(columns: Sequence[str], method: str, instead: str) -> PlanError:
+    """Columns whose concepts cannot be compared with each other."""
+    return PlanError(
+        f"{method} takes the value of one nominal column as the reference for another, but the domains of "
+        f"{quote_names(columns)} are different taxonomies; give them the same ontology and the same root, or mask them "
+        f"with {instead}.",
+        settings=("ontology",),
+    )

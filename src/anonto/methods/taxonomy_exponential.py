@@ -1,4 +1,4 @@
-r"""The exponential mechanism over a taxonomy: every value is drawn anew, near concepts more often than far ones.
+r"""The exponential mechanism over a taxonomy: every value becomes a random concept, near ones more often.
 
 With sd the semantic distance and Δ the largest distance in the column's domain, value a becomes concept c of the
 domain, a itself included, with probability
@@ -12,7 +12,7 @@ are hard to tell apart, values far apart are not. That needs the triangle inequa
 does not keep it on this taxonomy.
 
 - What is released never depends on the data of others: the concepts are those of the declared domain, so the root
-  ``"lcs"`` and information content from the data are refused, and the plan says how concepts are spelt.
+  ``"lcs"`` and information content from the data are refused, and the plan defines the texts of the concepts.
 - Missing cells, and cells without a concept, stay as they are: that they are so is not protected.
 - ε adds up over the columns of a record, and over releases of the same record.
 - Levels are drawn by exact cumulated probabilities, the small ones first, with numbers of 128 bits.
@@ -28,40 +28,38 @@ Step by step: `anonto.methods.plain.taxonomy_exponential`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from anonto.arithmetic import exponentials
-from anonto.errors import DependsOnDataError, NotAMetricError
-from anonto.methods import noise_kernels
-from anonto.methods.guarantee import Guarantee, Setting, promised
+from anonto.encoding.value_space import NominalSpace
+from anonto.errors import PlanError
+from anonto.methods import exponential_kernels
+from anonto.methods.distance_levels import DistanceLevels, bytes_of_levels, find_levels
+from anonto.methods.guarantee import Guarantee, Setting, promise
 from anonto.methods.method import RowMethod
-from anonto.methods.noise import DistanceLevels, bytes_of_levels, distance_levels, require_concepts
+from anonto.methods.noise import require_concepts
 from anonto.methods.parameters import flag, number
 from anonto.methods.row_masking import RowMasker, without_values
 from anonto.methods.words import Words
-from anonto.rng import row_words
-from anonto.table.attributes import NominalAttribute
+from anonto.random.streams import row_words
+from anonto.runtime.threads import slices
 from anonto.taxonomy.distance import USE_CONTENT
 from anonto.taxonomy.matrix import distance_matrix
-from anonto.threads import slices
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Codes, Floats, Longs
+    from anonto.encoding.prepare import PreparedColumn
+    from anonto.encoding.records import Records
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.likelihood import MethodLikelihood
+    from anonto.random.streams import Key
 
-    from anonto.methods.laws import StepLaw
-    from anonto.rng import Key
-    from anonto.table.attributes import Attribute
-    from anonto.table.prepare import PreparedColumn
-    from anonto.table.records import Records
-
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
 
 METRICS = ("ancestor", "jaccard", "equality")
 """Measures that keep the triangle inequality on every taxonomy; the others keep it on trees."""
@@ -74,29 +72,31 @@ ROWS_AT_ONCE = 512
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaxonomyExponential(RowMethod):
-    """``epsilon``: above 0, small is private; ``metric``: whether near values alone are protected so well."""
+    """``epsilon``: above 0, small is private; ``metric``: whether only near values are protected that well."""
 
     name: ClassVar[str] = "taxonomy-exponential"
     words: ClassVar[Words] = Words(
         title="Draw a similar concept",
-        summary="draws each value anew, near concepts more often",
+        summary="replaces each value by a random concept, near ones more often",
         does=(
-            "Draws every value anew from its ontology, near concepts more often than far ones, and possibly the same."
+            "Replaces every value by a random concept of its ontology, near ones more often, possibly the value itself."
         ),
         columns="nominal with one ontology, each alone",
         keeps="Keeps meaning roughly; frequencies change.",
         proves="local ε, or metric privacy",
         proved="local ε-differential privacy of every value.",
         report=(
-            "Each value was drawn anew by chance from all concepts of its taxonomy, near ones more often than far"
-            " ones, and possibly the value itself. The chances follow from the value of the record alone, with a "
+            "Each value was replaced by a random concept of its taxonomy, near ones more often than far ones, and "
+            "possibly the value itself. The probabilities follow from the value of the record alone, with a "
             "privacy parameter ε of {epsilon}: small values of ε make it hard to tell from a released value what "
             "the true one was."
         ),
     )
+    masks_elements: ClassVar[bool] = True
     has_tables: ClassVar[bool] = True
     needs_records: ClassVar[bool] = False
     releases_text: ClassVar[bool] = True
+    uses_other_rows: ClassVar[bool] = False
     epsilon: float = field(
         metadata=number(
             "ε – privacy budget",
@@ -105,6 +105,7 @@ class TaxonomyExponential(RowMethod):
             high=LARGEST_EPSILON,
             start=4,
             offered=(0.1, 50, 0.1),
+            sweep=(2.0, 8.0, 20.0),
             is_public=True,
         )
     )
@@ -112,49 +113,44 @@ class TaxonomyExponential(RowMethod):
         default=False, metadata=flag("protect by distance", "Protect near values more than far ones.", is_public=True)
     )
 
-    @classmethod
-    def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:  # noqa: ARG003
-        """See `BaseMethod`."""
-        return {"epsilon": [2.0, 8.0, 20.0]}
-
     def fit(self, records: Records, rng: np.random.Generator) -> ExponentialMasker:  # noqa: ARG002
         """Cumulate the probabilities of each value's concepts by their distance."""
         require_concepts(records, self.name)
         columns = []
-        for name, attribute in zip(records.names, records.attributes, strict=True):
-            if not isinstance(attribute, NominalAttribute):
-                columns.append(DrawnColumn(name, attribute, 0.0, None))
+        for name, value_space in zip(records.names, records.value_spaces, strict=True):
+            if not isinstance(value_space, NominalSpace):
+                columns.append(DrawnColumn(name, value_space, 0.0, None))
                 continue
-            self._require_promise(name, attribute)
-            sensitivity = 1.0 if self.metric else largest_distance(attribute)
-            columns.append(DrawnColumn(name, attribute, sensitivity, _draws(attribute, sensitivity, self.epsilon)))
+            self._require_promise(name, value_space)
+            sensitivity = 1.0 if self.metric else largest_distance(value_space)
+            columns.append(DrawnColumn(name, value_space, sensitivity, _draws(value_space, sensitivity, self.epsilon)))
         return ExponentialMasker(tuple(columns), self.epsilon, self.metric)
 
     def bytes_to_fit(self, records: Records) -> int:
-        """What the concepts that the values may become take."""
+        """Bytes of the concepts that the values may become."""
         return bytes_of_levels(records, "taxonomy", directed=False)
 
-    def law(
+    def likelihood(
         self, masker: ExponentialMasker, prepared: Sequence[PreparedColumn], released: Sequence[Sequence[str] | Floats]
-    ) -> StepLaw:
+    ) -> MethodLikelihood:
         """The probabilities of the mechanism."""
-        from anonto.methods.laws import law_of_draws
+        from anonto.methods.likelihood import exponential_likelihood
 
-        return law_of_draws(masker, prepared, released)
+        return exponential_likelihood(masker, prepared, released)
 
-    def privacy_loss(self, attribute: Attribute, values: Codes, others: Codes) -> Floats:
+    def privacy_loss(self, value_space: ValueSpace, values: Codes, others: Codes) -> Floats:
         """ε between any two different values; with ``metric`` ε times their distance."""
-        apart = attribute.distances_from(values)[:, others] if self.metric else np.not_equal.outer(values, others)
+        apart = value_space.distances_from(values)[:, others] if self.metric else np.not_equal.outer(values, others)
         return np.asarray(self.epsilon * apart.astype(np.float64))
 
-    def _require_promise(self, name: str, attribute: NominalAttribute) -> None:
-        if attribute.root == "lcs":
+    def _require_promise(self, name: str, value_space: NominalSpace) -> None:
+        if value_space.root == "lcs":
             instead = "root to 'ontology' or to a concept that is declared"
-            raise DependsOnDataError(self.name, name, "root = 'lcs'", instead)
-        if attribute.measure in USE_CONTENT and attribute.information_content == "data":
-            raise DependsOnDataError(self.name, name, "information_content = 'data'", "it to 'sanchez' or 'seco'")
-        if self.metric and not is_metric(attribute):
-            raise NotAMetricError(name, attribute.measure, attribute.domain.name, METRICS[:2])
+            raise output_depends_on_data(self.name, name, "root = 'lcs'", instead)
+        if value_space.measure in USE_CONTENT and value_space.information_content == "data":
+            raise output_depends_on_data(self.name, name, "information_content = 'data'", "it to 'sanchez' or 'seco'")
+        if self.metric and not is_metric(value_space):
+            raise not_a_metric(name, value_space.measure, value_space.domain.name, METRICS[:2])
 
     def guarantee(self, setting: Setting) -> Guarantee:
         """Local privacy of each value, by the distance of values if metric."""
@@ -165,29 +161,30 @@ class TaxonomyExponential(RowMethod):
             else "any two values give each concept of the domain with probabilities that differ by a factor of at most "
             "e^ε"
         )
-        return promised(
+        return promise(
             setting,
             "metric privacy" if self.metric else "local ε-differential privacy",
             f"for each value alone: {factor}; ε adds up over the columns of a record and over releases of it; the "
             "domains are declared and not chosen by the data, and the seed stays secret; that a cell is missing, or "
-            "that a record is dropped for a text without a concept, is not protected; the rows may leave in any order",
+            "that a record is dropped for a text without a concept, is not protected; the rows may be released in any "
+            "order",
             epsilon=float(self.epsilon),
         )
 
 
-def is_metric(attribute: NominalAttribute) -> bool:
-    """Whether the measure keeps the triangle inequality between all concepts of the domain."""
-    if attribute.measure in METRICS:
+def is_metric(value_space: NominalSpace) -> bool:
+    """Return whether the measure keeps the triangle inequality between all concepts of the domain."""
+    if value_space.measure in METRICS:
         return True
-    space, domain = attribute.space, attribute.domain
+    space, domain = value_space.space, value_space.domain
     below = [concept for concept in domain.ids if concept not in domain.roots]
     several = np.diff(space.parent_offsets)[space.numbers(below)] > 1
     return not several.any()
 
 
-def largest_distance(attribute: NominalAttribute) -> float:
+def largest_distance(value_space: NominalSpace) -> float:
     """The largest distance of two concepts of the domain; 1 where that would take long to find."""
-    domain, space = attribute.domain, attribute.space
+    domain, space = value_space.domain, value_space.space
     if len(domain) > LARGEST_SEARCHED or len(domain.roots) > 1:
         return 1.0
 
@@ -198,15 +195,15 @@ def largest_distance(attribute: NominalAttribute) -> float:
                 space,
                 numbers[part],
                 numbers[part.start :],
-                attribute.measure,
-                information_content=attribute.information_content,
+                value_space.measure,
+                information_content=value_space.information_content,
             )
             largest = max(largest, float(block.max()))
             if largest >= 1.0:
                 break
         return largest
 
-    return domain.remembered(("largest distance", attribute.measure, attribute.information_content), search)
+    return domain.compute_once(("largest distance", value_space.measure, value_space.information_content), search)
 
 
 # ------------------------------------------------------------------------------------------------ masking
@@ -214,34 +211,34 @@ def largest_distance(attribute: NominalAttribute) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """The probabilities of what the values of a column become."""
+    """Probabilities of the concepts that a column's values become."""
 
-    released: NominalAttribute
-    """The column with concepts of its domain behind its own values."""
+    released: NominalSpace
+    """The column with the concepts of its domain after its own values."""
     codes: Codes
-    """For each concept of the domain its code in ``released``."""
+    """The code in ``released`` of each concept of the domain."""
     levels: DistanceLevels
     cumulated: Floats
-    """For each level of a value the probability to move at least so far."""
+    """The probability of moving at least as far as each level of a value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnColumn:
-    """A column with what the mechanism needs to know of it."""
+    """A column with everything that the mechanism needs."""
 
     name: str
-    attribute: Attribute
+    value_space: ValueSpace
     sensitivity: float
-    """What distances are divided by."""
+    """Divisor of distances."""
     draws: Draws | None
     """None for a column of no records."""
 
     def slim(self) -> DrawnColumn:
         """Without the ontology."""
         bare = without_values()
-        return replace(self, attribute=bare, draws=None if self.draws is None else replace(self.draws, released=bare))
+        return replace(self, value_space=bare, draws=None if self.draws is None else replace(self.draws, released=bare))
 
-    def drawn(self, codes: Codes, rows: Longs, key: Key) -> Codes:
+    def draw(self, codes: Codes, rows: Longs, key: Key) -> Codes:
         """The released codes of some cells."""
         out = np.full(codes.size, -1, dtype=np.int32)
         if self.draws is None:
@@ -249,29 +246,29 @@ class DrawnColumn:
         first, second = row_words(key, rows, f"level of {self.name}")
         picks, _ = row_words(key, rows, f"concept of {self.name}")
         levels = self.draws.levels.arrays
-        noise_kernels.draw_level(first, second, picks, codes, levels, self.draws.cumulated, self.draws.codes, out)
+        exponential_kernels.draw_level(first, second, picks, codes, levels, self.draws.cumulated, self.draws.codes, out)
         return out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExponentialMasker(RowMasker):
-    """Draws a concept for each cell: the same in a row of the same number, whatever rows come with it."""
+    """Draws a concept for each cell; the draw depends on the number of its row and on no other row."""
 
     columns: tuple[DrawnColumn, ...]
     epsilon: float
     metric: bool
 
     @property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The columns with the concepts of their domains behind their own values."""
-        return tuple(column.attribute if column.draws is None else column.draws.released for column in self.columns)
+    def value_spaces(self) -> tuple[ValueSpace, ...]:
+        """The columns with the concepts of their domains after their own values."""
+        return tuple(column.value_space if column.draws is None else column.draws.released for column in self.columns)
 
     def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
         """Mask some rows: see `RowMasker`."""
-        return [column.drawn(codes, rows, key) for column, codes in zip(self.columns, columns, strict=True)]
+        return [column.draw(codes, rows, key) for column, codes in zip(self.columns, columns, strict=True)]
 
     def facts(self) -> Mapping[str, Any]:
-        """What distances were divided by, and what adds up over the columns."""
+        """Divisors of the distances, and the ε that adds up over the columns."""
         if self.metric:
             return {}
         return {
@@ -283,25 +280,44 @@ class ExponentialMasker(RowMasker):
         """Without the ontologies."""
         return replace(self, columns=tuple(column.slim() for column in self.columns))
 
-    def for_columns(self, attributes: Sequence[Attribute]) -> ExponentialMasker:
-        """The same mechanism for columns with further values behind those that are known."""
+    def for_columns(self, value_spaces: Sequence[ValueSpace]) -> ExponentialMasker:
+        """This mechanism for columns with further values after the known ones."""
         columns = tuple(
-            replace(column, attribute=attribute, draws=_draws(attribute, column.sensitivity, self.epsilon))
-            if isinstance(attribute, NominalAttribute) and attribute is not column.attribute
+            replace(column, value_space=value_space, draws=_draws(value_space, column.sensitivity, self.epsilon))
+            if isinstance(value_space, NominalSpace) and value_space is not column.value_space
             else column
-            for column, attribute in zip(self.columns, attributes, strict=True)
+            for column, value_space in zip(self.columns, value_spaces, strict=True)
         )
         return replace(self, columns=columns)
 
 
-def _draws(attribute: NominalAttribute, sensitivity: float, epsilon: float) -> Draws:
-    released, released_codes = attribute.codes_of(attribute.domain.ids)
-    levels = distance_levels(released, np.arange(attribute.counts.size, dtype=np.int32), released_codes)
+def _draws(value_space: NominalSpace, sensitivity: float, epsilon: float) -> Draws:
+    released, released_codes = value_space.codes_of(value_space.domain.ids)
+    levels = find_levels(released, np.arange(value_space.counts.size, dtype=np.int32), released_codes)
     cumulated = np.zeros(levels.distances.size)
     rate = epsilon / (2.0 * sensitivity) if sensitivity else 0.0
-    for value in range(attribute.counts.size):
+    for value in range(value_space.counts.size):
         own = slice(int(levels.offsets[value]), int(levels.offsets[value + 1]) - 1)
         sizes = levels.bounds[own, 3] - levels.bounds[own, 0]
         farther = np.cumsum((sizes * exponentials(-rate * levels.distances[own]))[::-1])[::-1]
         cumulated[own] = farther / farther[0]
     return Draws(released, released_codes, levels, cumulated)
+
+
+def output_depends_on_data(method: str, column: str, setting: str, instead: str) -> PlanError:
+    """A setting under which the possible outputs of a mechanism would reveal the data."""
+    return PlanError(
+        f"With {setting} in column {column!r} the values that {method} may release would depend on the data, and "
+        f"nothing could be guaranteed; set {instead}.",
+        settings=("root",),
+    )
+
+
+def not_a_metric(column: str, measure: str, taxonomy: str, metrics: Sequence[str]) -> PlanError:
+    """Metric privacy with a measure that violates the triangle inequality."""
+    return PlanError(
+        f"Metric privacy needs the triangle inequality, which measure {measure!r} of column {column!r} does not "
+        f"satisfy on taxonomy {taxonomy!r}, where concepts have several parents; take {' or '.join(metrics)}, or "
+        "leave metric out.",
+        settings=("measure",),
+    )

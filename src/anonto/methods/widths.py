@@ -1,4 +1,4 @@
-"""Which widths equi-width swapping can take, and what somebody can tell who knows the width, or does not.
+"""The widths that equi-width swapping can take, and the disclosure risk when the width is known or unknown.
 
 The pruning scheme looks at the widths t = range/b for b = b₀, b₀ + 1, …, the same number b of bins for every column of
 numbers; columns of concepts keep the bins that a step gives them. b₀ is the smallest number of bins whose widths are
@@ -7,9 +7,9 @@ two; the lower bound is the last width before the first that fails, as bins are 
 again by chance. Widths with the same size N* of the smallest bin count as one partitioning, with the smallest of them
 for all; q is the number of partitionings.
 
-The paper takes the width for a secret, one of q equally likely ones, and the value of a record in the smallest bin to
-be guessed with probability 1/(N* − 1); the mean of these is what it calls privacy. Whoever knows the width, or the
-method and a few records, is not kept from anything by q: the number to look at is 1/(N* − 1) of the width that is used,
+The paper treats the width as a secret, one of q equally likely ones, and the value of a record in the smallest bin to
+be guessed with probability 1/(N* − 1); the mean of these is what it calls privacy. An intruder who knows the width, or
+the method and a few records, is not hindered by q: the number to look at is 1/(N* − 1) of the width that is used,
 and 1 where a bin has a single record.
 
 Reference: Li, Shen, Multivariate equi-width data swapping, PAKDD 2010, section 4. Departures: the constant of Lemma 1
@@ -25,35 +25,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import NoValidWidthError, ParameterError
+from anonto.encoding.records import distinct_records, distinct_rows
+from anonto.encoding.value_space import NumericSpace
+from anonto.errors import ParameterError, TooFewRecordsError
 from anonto.methods.bin_kernels import STEPS
 from anonto.methods.equi_width_swap import grid_places, one_each, places_of, range_of
 from anonto.methods.parameters import KEY, WIDTH
-from anonto.table.attributes import NumericAttribute
-from anonto.table.records import distinct_records, distinct_rows
+from anonto.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from anonto.table.records import Records
+    from anonto.arrays import Codes, Longs
+    from anonto.encoding.records import Records
 
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 MOST_BINS = 10_000
-"""Bins of a column from which on no further candidates are looked at."""
+"""No candidate has more bins per column than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Partition:
+class WidthPartition:
     """The bins that one width makes."""
 
     bins: int
-    """Of each column of numbers."""
+    """The number of bins of each column of numbers."""
     widths: tuple[float, ...]
-    """Of each column of numbers."""
+    """The width in each column of numbers."""
     degree: int
     """Bins with records."""
     smallest_bin: int
@@ -73,19 +73,19 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidWidths:
-    """What the pruning scheme leaves."""
+    """Result of the pruning scheme."""
 
     columns: tuple[str, ...]
     """The columns of numbers."""
     others: tuple[str, ...]
     """The other columns, which have the same bins under all widths."""
-    valid: tuple[Partition, ...]
+    valid: tuple[WidthPartition, ...]
     """All valid candidates, the widest first."""
-    refused: Partition | None
+    refused: WidthPartition | None
     """The widest candidate that is not valid; None where the search ended for another reason."""
 
     @property
-    def partitionings(self) -> tuple[Partition, ...]:
+    def partitionings(self) -> tuple[WidthPartition, ...]:
         """The smallest width of each size of the smallest bin, the widest first."""
         last_of_size = {one.smallest_bin: one for one in self.valid}
         return tuple(sorted(last_of_size.values(), key=lambda one: one.bins))
@@ -124,7 +124,7 @@ def equi_width_disclosure(q: int) -> float:
 
     It is (ln q + c)/q with c from 1 down to γ = 0.577.
     """
-    return _harmonic(_checked_q(q)) / q
+    return _harmonic(_require_count(q)) / q
 
 
 def equi_depth_disclosure(q: int) -> float:
@@ -133,11 +133,11 @@ def equi_depth_disclosure(q: int) -> float:
     Half of the partitionings have one bin of all records and disclose 1/(q + 2) each. It is (ln q + c)/q with c going
     to γ − ln 2 + ½ = 0.384; the range that the paper prints for c, from γ + 0.2 to 1.2, is wrong by a sign.
     """
-    halves = _checked_q(q) // 2
+    halves = _require_count(q) // 2
     return (_harmonic(halves) + (q - halves) / (q + 2)) / q
 
 
-def _checked_q(q: object) -> int:
+def _require_count(q: object) -> int:
     if isinstance(q, bool) or not isinstance(q, int) or q < 1:
         raise ParameterError("q", "a whole number, 1 or more", q)
     return q
@@ -152,16 +152,16 @@ def _harmonic(n: int) -> float:
 
 def numeric_records(columns: Mapping[str, ArrayLike]) -> Records:
     """Columns of numbers as records; NaN is a missing cell."""
-    attributes, codes = [], []
+    value_spaces, codes = [], []
     for numbers in columns.values():
         given = np.asarray(numbers, dtype=np.float64)
         present = ~np.isnan(given)
         values, place = np.unique(given[present], return_inverse=True)
         code = np.full(given.size, -1, dtype=np.int32)
         code[present] = place
-        attributes.append(NumericAttribute(values, np.bincount(place, minlength=values.size).astype(np.int64)))
+        value_spaces.append(NumericSpace(values, np.bincount(place, minlength=values.size).astype(np.int64)))
         codes.append(code)
-    return distinct_records(list(columns), attributes, codes)[0]
+    return distinct_records(list(columns), value_spaces, codes)[0]
 
 
 def valid_widths(
@@ -184,7 +184,7 @@ def valid_widths(
             equi-width-swap does not merge.
     """
     grid = _Grid(records, width, bins)
-    valid: list[Partition] = []
+    valid: list[WidthPartition] = []
     refused = None
     for one in grid.candidates(grid.fewest_bins(widest), merge_singletons=merge_singletons):
         if one.smallest_bin < 2:
@@ -194,7 +194,7 @@ def valid_widths(
         if merge_singletons and one.smallest_bin == 2:
             break
     if refused is not None and not valid:
-        raise NoValidWidthError(refused.bins, refused.degree, refused.singletons)
+        raise no_valid_width(refused.bins, refused.degree, refused.singletons)
     others = tuple(name for name in records.names if name not in grid.names)
     return ValidWidths(columns=grid.names, others=others, valid=tuple(valid), refused=refused)
 
@@ -205,7 +205,7 @@ def width_for_degree(
     *,
     width: float | Sequence[float] | None = None,
     bins: int | Sequence[int] | None = None,
-) -> Partition:
+) -> WidthPartition:
     """The number of bins per column whose partition degree comes closest to a wanted one, of several the smallest.
 
     A cell of a grid meets at most two of a coarser one in each column, so with p columns of numbers a grid has at least
@@ -214,7 +214,7 @@ def width_for_degree(
     Args:
         records: With at least one column of numbers or ranks.
         degree: Bins with records that are wanted.
-        width: As in a step, where it concerns columns that are no numbers.
+        width: As in a step, for the columns that are not numbers.
         bins: The same in place of the width.
     """
     if isinstance(degree, bool) or not isinstance(degree, int) or degree < 1:
@@ -232,8 +232,8 @@ def width_for_degree(
 def partition_of(
     records: Records, *, width: float | Sequence[float] | None = None, bins: int | Sequence[int] | None = None
 ) -> dict[str, int | float]:
-    """What the bins of a step are like, and what somebody can tell who knows its width."""
-    sizes = _binned(records, places_of(records, width=width, bins=bins)).sizes
+    """The bins of a step, and the disclosure risk against an intruder who knows its width."""
+    sizes = _put_into_bins(records, places_of(records.names, records.value_spaces, width=width, bins=bins)).sizes
     return {
         "degree": int(sizes.size),
         "smallest_bin": _smallest(sizes),
@@ -243,7 +243,7 @@ def partition_of(
 
 
 def disclosure_if_known(smallest_bin: int) -> float:
-    """The probability of guessing a record's values in the smallest bin for somebody who knows the width."""
+    """The probability that an intruder who knows the width guesses the values of a record in the smallest bin."""
     return 1.0 / (smallest_bin - 1) if smallest_bin > 1 else 1.0
 
 
@@ -251,16 +251,16 @@ def disclosure_if_known(smallest_bin: int) -> float:
 
 
 class _Grid:
-    """Records over grids of any number of bins; columns that are no numbers have the same bins on all."""
+    """Records on grids of any number of bins; columns that are not numbers have the same bins on all grids."""
 
     def __init__(
         self, records: Records, width: float | Sequence[float] | None, bins: int | Sequence[int] | None
     ) -> None:
         self.records = records
         self.numbers = {
-            column: attribute.numbers
-            for column, attribute in enumerate(records.attributes)
-            if isinstance(attribute, NumericAttribute)
+            column: value_space.numbers
+            for column, value_space in enumerate(records.value_spaces)
+            if isinstance(value_space, NumericSpace)
         }
         if not self.numbers:
             raise ParameterError("columns", "numeric or ordinal, at least one of them, to have a width", "none that is")
@@ -269,39 +269,47 @@ class _Grid:
         if width is None and bins is None:
             bins = 1
         others = [column for column in range(len(records.names)) if column not in self.numbers]
-        self.others = dict(zip(others, places_of(records, width=width, bins=bins, columns=others), strict=True))
+        self.others = dict(
+            zip(
+                others,
+                places_of(records.names, records.value_spaces, width=width, bins=bins, columns=others),
+                strict=True,
+            )
+        )
 
     def fewest_bins(self, widest: float | Sequence[float] | None) -> int:
         """The smallest number of bins for each column whose widths are not above an upper bound."""
         if widest is None:
             return 2
-        bounds = one_each("widest", WIDTH[KEY].checked("widest", widest), len(self.ranges))
+        bounds = one_each("widest", WIDTH[KEY].check("widest", widest), len(self.ranges))
         needed = [
             math.ceil(extent / (bound or 1.0) - 1 / STEPS) for extent, bound in zip(self.ranges, bounds, strict=True)
         ]
         return max(1, *needed)
 
-    def candidates(self, first: int, *, merge_singletons: bool = False) -> Iterator[Partition]:
+    def candidates(self, first: int, *, merge_singletons: bool = False) -> Iterator[WidthPartition]:
         """Partitions by more and more bins, until every record has a bin of its own."""
         for bins in range(first, max(first, MOST_BINS) + 1):
-            binned = self.binned(bins)
-            yield self._partition(bins, _merged(binned, list(self.numbers)) if merge_singletons else binned.sizes)
+            binned = self.put_into_bins(bins)
+            yield self._partition(
+                bins, _merge_singletons(binned, list(self.numbers)) if merge_singletons else binned.sizes
+            )
             if binned.is_finest:
                 return
 
-    def partition(self, bins: int) -> Partition:
-        """What a number of bins for each column makes of the records."""
-        return self._partition(bins, self.binned(bins).sizes)
+    def partition(self, bins: int) -> WidthPartition:
+        """The partition of the records with a number of bins for each column."""
+        return self._partition(bins, self.put_into_bins(bins).sizes)
 
-    def binned(self, bins: int) -> _Binned:
+    def put_into_bins(self, bins: int) -> _Binned:
         """The records on the grid with this number of bins for each column."""
         places = dict(self.others)
         for column, numbers in self.numbers.items():
             places[column] = grid_places(numbers, None, bins).astype(np.int32)
-        return _binned(self.records, [places[column] for column in range(len(places))])
+        return _put_into_bins(self.records, [places[column] for column in range(len(places))])
 
-    def _partition(self, bins: int, sizes: Longs) -> Partition:
-        return Partition(
+    def _partition(self, bins: int, sizes: Longs) -> WidthPartition:
+        return WidthPartition(
             bins=bins,
             widths=tuple(extent / bins for extent in self.ranges),
             degree=int(sizes.size),
@@ -315,13 +323,13 @@ class _Binned:
     """Bins with records."""
 
     places: Codes
-    """Bins × columns; −1 where there is no value."""
+    """Bins × columns; −1 for a missing value."""
     sizes: Longs
     is_finest: bool
-    """Whether every distinct record has a bin of its own."""
+    """True if every distinct record has a bin of its own."""
 
 
-def _binned(records: Records, places: Sequence[Codes]) -> _Binned:
+def _put_into_bins(records: Records, places: Sequence[Codes]) -> _Binned:
     """Put records into bins; those without any value are in none."""
     codes = records.codes
     columns = [np.append(one, np.int32(-1))[codes[:, column]] for column, one in enumerate(places)]
@@ -332,7 +340,7 @@ def _binned(records: Records, places: Sequence[Codes]) -> _Binned:
     return _Binned(rows[takes_part], sizes[takes_part], int(np.count_nonzero(takes_part)) == n_records)
 
 
-def _merged(binned: _Binned, numeric: Sequence[int]) -> Longs:
+def _merge_singletons(binned: _Binned, numeric: Sequence[int]) -> Longs:
     """The sizes of bins once each with one record has joined the nearest, of several the first.
 
     Nearness is counted in bins of the numbers, among bins that differ in nothing else. A bin that another has joined
@@ -360,7 +368,7 @@ def _merged(binned: _Binned, numeric: Sequence[int]) -> Longs:
 
 
 def _join(joins: Longs, sizes: Longs, single: int, other: int) -> None:
-    """Let a bin become part of the one that another bin is part of."""
+    """Join a bin to the one that another bin is part of."""
     while joins[other] != other:
         other = joins[other]
     joins[single] = other
@@ -369,3 +377,12 @@ def _join(joins: Longs, sizes: Longs, single: int, other: int) -> None:
 
 def _smallest(sizes: Longs) -> int:
     return int(sizes.min()) if sizes.size else 0
+
+
+def no_valid_width(n_bins: int, n_occupied: int, n_singletons: int) -> TooFewRecordsError:
+    """No width for which every bin has two records."""
+    return TooFewRecordsError(
+        f"There is no valid width under the pruning scheme: even the widest candidate, {n_bins:,} bins in each "
+        f"column, has {count_of(n_singletons, 'bin')} with a single record among {n_occupied:,}; merge singleton "
+        "bins (--merge-singletons), leave a column out, or choose bins of equal depth."
+    )

@@ -1,4 +1,4 @@
-"""What a method says of itself in documents, on the command line, in the app and in reports."""
+"""Texts of a method for documentation, command line, app and reports."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
-    """A method in sentences that need no statistics."""
+    """Descriptions of a method for readers without statistics."""
 
     title: str
     """A few words for a button."""
     summary: str
-    """What it does, in half a sentence that goes on from its name."""
+    """Its action, in half a sentence that follows its name."""
     does: str
-    """What it does, in a sentence or two."""
+    """Its action, in a sentence or two."""
     columns: str = "any kinds"
-    """Which columns it takes, and whether it looks at them together."""
+    """The columns it takes, and whether together or one by one."""
     keeps: str = ""
-    """What an analyst can rely on afterwards."""
+    """Properties that an analyst can rely on afterwards."""
     proves: str = "nothing"
-    """The name of what is proved of it."""
+    """The name of its guarantee."""
     proved: str = ""
-    """What that means; empty where nothing is proved."""
+    """The meaning of the guarantee; empty without one."""
     proposed: str = ""
-    """What a plan says above a step that `anonto init` proposes."""
+    """Comment above the step in a plan proposed by `anonto init`."""
     report: str
-    """What was done to a table, in the past tense; a parameter in braces stands for its value."""
+    """Account of what was done to a table, in the past tense; a parameter in braces is replaced by its value."""

@@ -1,4 +1,4 @@
-"""The health card of a taxonomy: what a reader of it should know before trusting it."""
+"""The health card of a taxonomy: facts to check before trusting it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROOTS_SHOWN = 5
 def health_card(taxonomy: Taxonomy) -> dict[str, Any]:
     """Size, shape and faults of a taxonomy as plain data.
 
-    A taxonomy has no cycle: a file with one is refused when it is read. Of a part of an ontology, what was read and
-    dropped is counted in the whole file.
+    A taxonomy has no cycle: a file with one is refused when it is read. For a part of an ontology, the edges read and
+    dropped are those of the whole file.
     """
     n_children = np.diff(taxonomy.child_offsets)
     n_parents = np.diff(taxonomy.parent_offsets)

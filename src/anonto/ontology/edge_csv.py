@@ -1,8 +1,8 @@
 """Edge lists: a CSV with a header and one row per concept and parent.
 
-Columns in any order and case: ``id``, ``parent`` and, if wanted, ``label``, ``synonyms``, ``replaced_by``;
-others are left aside. Several parents stand in several rows or behind ``|`` in one cell, unless the whole cell is
-an id; a root has an empty parent. A ``replaced_by`` makes its id obsolete. Ids are text: leading zeros stay.
+Columns in any order and case: ``id``, ``parent`` and optionally ``label``, ``synonyms``, ``replaced_by``; others are
+ignored. Several parents are in several rows or separated by ``|`` in one cell, unless the whole cell is an id; a root
+has an empty parent. A ``replaced_by`` makes its id obsolete. Ids are text, so leading zeros are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from anonto.errors import MalformedFileError
 from anonto.ontology.readers import Reader
 from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
-from anonto.taxonomy.taxonomy import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,11 +60,11 @@ def read_edge_csv(source: Source) -> Taxonomy:
         elif cells["parent"]:
             draft.edge(cells["id"], cells["parent"])
     _add_listed_parents(draft, listed)
-    return draft.finish(Provenance(source=source.name, format=FORMAT, sha256=source.sha256))
+    return draft.finish(source.provenance(FORMAT))
 
 
 def edge_columns(header: str) -> tuple[str, Mapping[str, int]] | None:
-    """The delimiter of an edge list and the number of each column that matters; None for another header."""
+    """The delimiter of an edge list and the positions of its columns; None for another header."""
     for delimiter in DELIMITERS:
         cells = ["_".join(cell.lower().split()) for cell in _cells(header, delimiter)]
         columns = {
@@ -81,7 +80,7 @@ def edge_columns(header: str) -> tuple[str, Mapping[str, int]] | None:
 def rows(
     numbered_lines: Iterator[tuple[int, str]], delimiter: str, name: str, format_name: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV that are not blank, each with the number of the line where it starts."""
+    """The rows of a CSV that are not blank, each with the number of its first line."""
     current = 1
 
     def lines() -> Iterator[str]:
@@ -119,20 +118,20 @@ def _cells(line: str, delimiter: str) -> list[str]:
 def _add(draft: Draft, cells: Mapping[str, str], delimiter: str) -> None:
     concept = cells["id"]
     draft.concept(concept, cells.get("label", ""))
-    for synonym in _listed(cells.get("synonyms", ""), delimiter):
+    for synonym in _split_list(cells.get("synonyms", ""), delimiter):
         draft.synonym(concept, synonym)
     if cells.get("replaced_by"):
         draft.obsolete(concept, cells["replaced_by"])
 
 
 def _add_listed_parents(draft: Draft, listed: Counter[tuple[str, str]]) -> None:
-    """Split cells that hold several parents; only when all rows are read is it known which are ids themselves."""
+    """Split cells with several parents; which cells are ids themselves is only known after the last row."""
     for (concept, cell), times in listed.items():
-        for parent in [cell] if cell in draft else _listed(cell, ""):
+        for parent in [cell] if cell in draft else _split_list(cell, ""):
             draft.edge(concept, parent, times)
 
 
-def _listed(cell: str, delimiter: str) -> list[str]:
+def _split_list(cell: str, delimiter: str) -> list[str]:
     parts = [cell] if delimiter == LIST_SEPARATOR else cell.split(LIST_SEPARATOR)
     return [part.strip() for part in parts if part.strip()]
 
@@ -144,6 +143,8 @@ def _is_edge_list(start: Start) -> bool:
 READER = Reader(
     name=FORMAT,
     sentence="a CSV with a header and columns `id`, `parent`, and if wanted `label`, `synonyms`, `replaced_by`",
+    relations="the column `parent`",
+    ids="the column `id`",
     endings=(".csv", ".csv.gz", ".tsv", ".txt"),
     read=read_edge_csv,
     recognises=_is_edge_list,

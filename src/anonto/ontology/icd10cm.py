@@ -1,8 +1,7 @@
 """The tabular list of ICD-10-CM in the XML of its publisher (CDC/NCHS).
 
-Chapters, blocks and codes form a tree below one root. Where the list defines seventh characters, it does not
-spell out the codes that carry them: they are added below each code that has no subdivision, filled up with X,
-but for those that a note excepts.
+Chapters, blocks and codes form a tree below one root. The list defines seventh characters without listing the codes
+that have them: these are added below each code without subdivisions, padded with X, except where a note excludes them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from anonto.errors import MalformedFileError
 from anonto.ontology.readers import Reader
 from anonto.ontology.safe_xml import safe_xml
 from anonto.taxonomy.build import Draft
-from anonto.taxonomy.taxonomy import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +33,7 @@ _NOT_APPLICABLE = re.compile(r" do(?:es)? not apply to codes ")
 
 @dataclass(frozen=True, slots=True)
 class _Extension:
-    """A seventh character, its meaning and the sixth characters that it never follows."""
+    """A seventh character, its meaning, and the sixth characters that it never follows."""
 
     character: str
     meaning: str
@@ -53,7 +51,7 @@ class _Place:
 
 def read_icd10cm(source: Source) -> Taxonomy:
     """Read the tabular list."""
-    tabular = _parsed(source)
+    tabular = _parse(source)
     version = _text(tabular, "version")
     draft = Draft()
     draft.concept(ROOT, f"ICD-10-CM {version}".strip())
@@ -67,10 +65,10 @@ def read_icd10cm(source: Source) -> Taxonomy:
         else:
             below = _add_group(draft, place, source.name)
         pending.extend(reversed(list(below)))
-    return draft.finish(Provenance(source=source.name, format=FORMAT, sha256=source.sha256, version=version))
+    return draft.finish(source.provenance(FORMAT, version=version))
 
 
-def _parsed(source: Source) -> ET.Element:
+def _parse(source: Source) -> ET.Element:
     try:
         return ET.fromstring(safe_xml(source.text, source.name))  # noqa: S314 - entities are checked
     except ET.ParseError as error:
@@ -133,9 +131,9 @@ def _extensions(element: ET.Element) -> tuple[_Extension, ...]:
 
 
 def _exceptions(note: str) -> Iterator[tuple[str, list[str]]]:
-    """Seventh characters that a note excepts after some sixth ones.
+    """The seventh characters that a note excludes after some sixth ones.
 
-    It reads: 7th characters D and S do not apply to codes … with 6th character 7 - death.
+    Such a note reads: 7th characters D and S do not apply to codes … with 6th character 7 - death.
     """
     _, _, rule = note.partition("7th character")
     found = _NOT_APPLICABLE.search(rule)
@@ -168,6 +166,8 @@ def _text(element: ET.Element, tag: str) -> str:
 READER = Reader(
     name=FORMAT,
     sentence="the tabular list of ICD-10-CM in XML",
+    relations="chapter, block, code; seventh characters are added",
+    ids="codes; `chapter:…`, `block:…`",
     endings=(".xml",),
     read=read_icd10cm,
     recognises=lambda start: start.element.startswith("ICD10CM"),

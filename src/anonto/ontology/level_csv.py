@@ -1,8 +1,8 @@
 """Generalisation hierarchies as ARX writes them: a CSV without a header, one row per value.
 
-The first cell of a row is the value, each further cell a more general one, the last the same for all rows
-(``*``). A value is known by its text, and may have several chains above it. What stands above is known by its
-text together with the chain above it, for "other" under one group is not "other" under the next.
+The first cell of a row is the value, each further cell is more general, and the last is the same for all rows (``*``).
+A value is identified by its text and may have several chains of ancestors. An inner node is identified by its text and
+its ancestors, because "other" in one group is not "other" in the next.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from anonto.errors import MalformedFileError
 from anonto.ontology.edge_csv import DELIMITERS, rows
 from anonto.ontology.readers import Reader
 from anonto.taxonomy.build import Draft
-from anonto.taxonomy.taxonomy import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,12 +27,12 @@ FORMAT = "level-csv"
 MAX_LEVELS = 100
 
 Node: TypeAlias = str | tuple[str, ...]
-"""A value is its text; an inner node is its text and the texts above it."""
+"""A value is its text; an inner node is its text and those of its ancestors."""
 
 
 def read_level_csv(source: Source) -> Taxonomy:
     """Read a generalisation hierarchy."""
-    chains = [chain for _, chain in _checked(list(_chains(source)), source.name)]
+    chains = [chain for _, chain in _check(list(_chains(source)), source.name)]
     parents: dict[Node, dict[Node, None]] = {}
     children: dict[Node, set[Node]] = {}
     for chain in chains:
@@ -50,11 +49,11 @@ def read_level_csv(source: Source) -> Taxonomy:
         for parent in parent_nodes:
             if concept[parent] != concept[node]:
                 draft.edge(names[concept[node]], names[concept[parent]])
-    return draft.finish(Provenance(source=source.name, format=FORMAT, sha256=source.sha256))
+    return draft.finish(source.provenance(FORMAT))
 
 
 def _looks_like_levels(start: Start) -> bool:
-    """Whether the first lines of a file all have several cells and mostly end in the same one."""
+    """Return whether the first lines have several cells each and mostly the same last cell."""
     lines = start.lines
     delimiter = _delimiter(lines)
     if delimiter is None:
@@ -65,7 +64,7 @@ def _looks_like_levels(start: Start) -> bool:
 
 
 def _delimiter(lines: Sequence[str]) -> str | None:
-    """The delimiter that most lines have; of several the one that occurs in a line most steadily."""
+    """The delimiter that occurs in most lines; of several, the one with the most regular count per line."""
     candidates = [d for d in DELIMITERS if 2 * sum(d in line for line in lines) > len(lines)]
     return max(candidates, key=lambda d: _steadiness(d, lines), default=None)
 
@@ -86,7 +85,7 @@ def _chains(source: Source) -> Iterator[tuple[int, tuple[str, ...]]]:
         yield number, tuple(cells)
 
 
-def _checked(chains: list[tuple[int, tuple[str, ...]]], name: str) -> Iterable[tuple[int, tuple[str, ...]]]:
+def _check(chains: list[tuple[int, tuple[str, ...]]], name: str) -> Iterable[tuple[int, tuple[str, ...]]]:
     top = Counter(chain[-1] for _, chain in chains).most_common(1)[0][0]
     for line, chain in chains:
         if len(chain) > MAX_LEVELS:
@@ -99,14 +98,14 @@ def _checked(chains: list[tuple[int, tuple[str, ...]]], name: str) -> Iterable[t
 
 
 def _way_up(chain: tuple[str, ...]) -> list[Node]:
-    """The nodes from a value to the top. A row that only repeats the top is the top itself."""
+    """The nodes from a value to the top. A row that only repeats the top is the top."""
     if set(chain) == {chain[-1]}:
         return [chain[-1:]]
     return [chain[0], *(chain[level:] for level in range(1, len(chain)))]
 
 
 def _same_concept(node: Node, children: Mapping[Node, set[Node]]) -> Node:
-    """The lowest node with the same text that is all there is below this one."""
+    """The lowest descendant with the same text, as long as each node on the way is an only child."""
     below = children.get(node, set())
     while len(below) == 1 and _text(next(iter(below))) == _text(node):
         node = next(iter(below))
@@ -119,7 +118,7 @@ def _text(node: Node) -> str:
 
 
 def _names(nodes: Iterable[Node]) -> dict[Node, str]:
-    """An id for each node: its text if it is the only one, or a value; else with what stands above it."""
+    """An id for each node: its text if it is a value or unique, otherwise with the texts of its ancestors."""
     nodes = list(nodes)
     names: dict[Node, str] = {node: node for node in nodes if isinstance(node, str)}
     taken = set(names.values())
@@ -150,6 +149,8 @@ READER = Reader(
     sentence=(
         "a CSV without a header, one row per value from special to general, as ARX writes generalisation hierarchies"
     ),
+    relations="the next cell of the row",
+    ids="the text of the cell",
     endings=(".csv", ".csv.gz", ".tsv", ".txt"),
     read=read_level_csv,
     recognises=_looks_like_levels,

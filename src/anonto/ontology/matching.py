@@ -1,33 +1,32 @@
-"""From the text of a cell to a concept: by id, by an id that was damaged on the way, by label, by synonym, by likeness.
+"""From the text of a cell to a concept: by id, by an altered id, by label, by synonym, by likeness.
 
 The rules are tried in this order, and the first that gives any concept decides:
 
 1. ``exact``: an id of the taxonomy.
 2. ``alternative id``: another id of a concept.
 3. ``replaced id``: an obsolete id whose replacement is known.
-4. ``normalised id``: the same but for case, blanks, ``_`` for ``:``, a missing namespace, or lost dots. A dot that is
-   there counts: ``8.45`` is never read as ``84.5``.
-5. ``leading zeros``: the same but for zeros lost or added before a number, as spreadsheets do; a namespace such as
-   ``DOID:`` may stand before it. After other letters zeros count: ``E1`` is never read as ``E01``, only suggested it.
-6. ``label``, 7. ``synonym``: the same words, whatever the case and punctuation.
-8. ``fuzzy``, only on request: much like one label or synonym, and more like it than any of another concept.
+4. ``normalised id``: an id that differs in case, blanks, ``_`` for ``:``, a missing namespace, or missing dots. A dot
+   in the text counts: ``8.45`` is never read as ``84.5``.
+5. ``leading zeros``: an id that differs in zeros before its number, as spreadsheets drop them; a namespace such as
+   ``DOID:`` may precede it. After other letters zeros count: ``E1`` is never read as ``E01``, which is only suggested.
+6. ``label``, 7. ``synonym``: the same words, in any case and punctuation.
+8. ``fuzzy``, only on request: very similar to a label or synonym, and more so than to any of another concept.
 
-A rule that gives several concepts ends the search: the text is left unmatched, with these as suggestions, even where
-a later rule would give just one.
+A rule that gives several concepts ends the search: the text is unmatched, with these as suggestions, even if a later
+rule would give a single one.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anonto.ontology.likeness import LikenessIndex
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -44,6 +43,8 @@ RULES = (
 MAX_SUGGESTIONS = 3
 LIKE_ENOUGH_TO_MATCH = 90.0
 LIKE_ENOUGH_TO_SUGGEST = 60.0
+BLOCK_LETTERS = 3
+MAX_COMPARED = 5_000
 
 _NUMBER = re.compile(r"((?:[a-z][^:]*:)?)(?:0(?=\d))*+(\d++(?:\..*)?)", re.DOTALL)
 _LETTERS_AND_NUMBER = re.compile(r"([a-z:]*+)(?:0(?=\d))*+(\d.*)", re.DOTALL)
@@ -51,7 +52,7 @@ _LETTERS_AND_NUMBER = re.compile(r"([a-z:]*+)(?:0(?=\d))*+(\d.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a text was placed and by which rule."""
+    """The concept of a text, and the rule that found it."""
 
     concept: str
     rule: str
@@ -59,7 +60,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A concept that a text without a place may have meant."""
+    """A concept that an unmatched text may have meant."""
 
     concept: str
     label: str
@@ -68,7 +69,7 @@ class Suggestion:
 
 
 class Matcher:
-    """Places texts in one taxonomy. Each look-up table is made when a rule first needs it."""
+    """Matches texts with one taxonomy. Each look-up table is built when a rule first needs it."""
 
     def __init__(self, taxonomy: Taxonomy) -> None:
         self.taxonomy = taxonomy
@@ -84,7 +85,7 @@ class Matcher:
         return self._place_by_likeness(text) if fuzzy else None
 
     def concept_of(self, text: str, *, nearest: bool = False) -> str | None:
-        """The concept of a text; on request the one whose code is the longest beginning of it."""
+        """The concept of a text; on request, otherwise, the one whose code is the longest prefix of it."""
         placement = self.place(text)
         if placement is not None:
             return placement.concept
@@ -92,7 +93,7 @@ class Matcher:
         return above[0].concept if above else None
 
     def suggest(self, text: str) -> tuple[Suggestion, ...]:
-        """Concepts that a text without a place may have meant, best first."""
+        """Concepts that an unmatched text may have meant, best first."""
         for look_up in self._rules.values():
             several = look_up(text)
             if several:
@@ -158,7 +159,7 @@ class Matcher:
         pairs = [(id_key(concept), concept) for concept in taxonomy.ids]
         pairs += [(id_key(other), concept) for other, concept in taxonomy.alternative_ids.items()]
         pairs += [(id_key(local), c) for c in taxonomy.ids if (local := _local_name(c)) is not None]
-        return _grouped(pairs)
+        return _group_by_key(pairs)
 
     @cached_property
     def _ids_have_dots(self) -> bool:
@@ -166,43 +167,42 @@ class Matcher:
 
     @cached_property
     def _ids_without_dots(self) -> Mapping[str, tuple[str, ...]]:
-        return _grouped((key.replace(".", ""), c) for key, found in self._ids_by_key.items() for c in found)
+        return _group_by_key((key.replace(".", ""), c) for key, found in self._ids_by_key.items() for c in found)
 
     @cached_property
     def _zeroless_ids(self) -> Mapping[str, tuple[str, ...]]:
-        return _grouped((zeroless(key), c) for key, found in self._ids_by_key.items() for c in found)
+        return _group_by_key((zeroless(key), c) for key, found in self._ids_by_key.items() for c in found)
 
     @cached_property
     def _loosely_zeroless_ids(self) -> Mapping[str, tuple[str, ...]]:
-        return _grouped((_loosely_zeroless(key), c) for key, found in self._ids_by_key.items() for c in found)
+        return _group_by_key((_loosely_zeroless(key), c) for key, found in self._ids_by_key.items() for c in found)
 
     @cached_property
     def _labels(self) -> Mapping[str, tuple[str, ...]]:
-        taxonomy = self.taxonomy
-        return _grouped((words(label), c) for c, label in zip(taxonomy.ids, taxonomy.labels, strict=True) if label)
+        return _group_by_key(self._label_pairs())
 
     @cached_property
     def _synonyms(self) -> Mapping[str, tuple[str, ...]]:
-        return _grouped((words(text), concept) for concept, text in self._synonym_pairs())
+        return _group_by_key(self._synonym_pairs())
 
     @cached_property
     def _likeness(self) -> LikenessIndex:
-        taxonomy = self.taxonomy
-        labelled = zip(taxonomy.ids, taxonomy.labels, strict=True)
-        pairs = [(words(label), c) for c, label in labelled if label]
-        pairs += [(words(text), concept) for concept, text in self._synonym_pairs()]
-        return LikenessIndex(pairs)
+        return LikenessIndex([*self._label_pairs(), *self._synonym_pairs()])
 
-    def _synonym_pairs(self) -> Iterable[tuple[str, str]]:
+    def _label_pairs(self) -> Iterator[tuple[str, str]]:
+        labelled = zip(self.taxonomy.ids, self.taxonomy.labels, strict=True)
+        return ((words(label), concept) for concept, label in labelled if label)
+
+    def _synonym_pairs(self) -> Iterator[tuple[str, str]]:
         offsets = self.taxonomy.synonym_offsets.tolist()
         for number, concept in enumerate(self.taxonomy.ids):
             for text in self.taxonomy.synonym_texts[offsets[number] : offsets[number + 1]]:
-                yield concept, text
+                yield words(text), concept
 
     # ------------------------------------------------------------------------------------------ suggestions
 
     def _nearest_code(self, text: str) -> list[Suggestion]:
-        """The concept whose code is the longest beginning of a code: where a retired code used to hang."""
+        """The concept whose code is the longest prefix of a code: the likely parent of a retired code."""
         key = id_key(text)
         if not any(character.isdigit() for character in key):
             return []
@@ -215,7 +215,7 @@ class Matcher:
         return []
 
     def _same_but_for_zeros(self, text: str) -> list[Suggestion]:
-        """Concepts whose code has more or fewer zeros after its letters: likely, and as likely another code."""
+        """Concepts whose code has more or fewer zeros after its letters; it may well be another code."""
         key = id_key(text)
         found = self._loosely_zeroless_ids.get(_loosely_zeroless(key), ())
         return [self._suggestion(concept, _ratio_of_lengths(key, id_key(concept))) for concept in found]
@@ -226,16 +226,16 @@ class Matcher:
 
 def matcher_of(taxonomy: Taxonomy) -> Matcher:
     """The matcher of a taxonomy, made once."""
-    return taxonomy.remembered("matcher", lambda: Matcher(taxonomy))
+    return taxonomy.compute_once("matcher", lambda: Matcher(taxonomy))
 
 
 def id_key(text: str) -> str:
-    """An id without case, blanks and a final dot, with ``:`` for ``_``."""
+    """An id in lower case, without blanks and final dot, with ``:`` for ``_``."""
     return "".join(text.split()).casefold().replace("_", ":").rstrip(".")
 
 
 def zeroless(key: str) -> str:
-    """A normalised id without the zeros before its number; only a namespace may stand before that."""
+    """A normalised id without the zeros before its number, which only a namespace may precede."""
     found = _NUMBER.fullmatch(key)
     return found[1] + found[2] if found else key
 
@@ -251,19 +251,19 @@ def _ratio_of_lengths(one: str, other: str) -> float:
 
 
 def words(text: str) -> str:
-    """A label as bare words: compatibility forms folded, case and punctuation gone."""
+    """The words of a label in lower case, without punctuation, in Unicode's compatibility form."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(re.findall(r"\w+", folded))
 
 
 def _local_name(concept: str) -> str | None:
-    """What follows the namespace of a web address used as an id."""
+    """The part after the namespace of a web address used as an id."""
     if "://" not in concept:
         return None
     return re.split(r"[/#]", concept.rstrip("/#"))[-1] or None
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
+def _group_by_key(pairs: Iterable[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
     groups: dict[str, tuple[str, ...]] = {}
     for key, concept in pairs:
         known = groups.get(key)
@@ -273,3 +273,59 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, tuple[str, ...]]:
             groups[key] = (*known, concept)
     groups.pop("", None)
     return groups
+
+
+# ------------------------------------------------------------------------------------------------ likeness
+
+
+class LikenessIndex:
+    """Finds the labels like a text without comparing it with every label.
+
+    Labels are blocked by the first and last letters of their words. A text is only compared with labels that share one
+    of its rarest blocks, so a typing error at one end of a word leaves the other end to find it by.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        unique = sorted({pair for pair in pairs if pair[0]})
+        self._texts = [text for text, _ in unique]
+        self._concepts = [concept for _, concept in unique]
+        self._blocks: dict[str, list[int]] = defaultdict(list)
+        for number, text in enumerate(self._texts):
+            for block in _blocks(text):
+                self._blocks[block].append(number)
+
+    def most_alike(self, text: str, limit: int, at_least: float) -> list[tuple[str, float]]:
+        """Up to ``limit`` concepts with a similar text, best first, with a likeness from 0 to 100."""
+        from rapidfuzz import fuzz, process
+
+        candidates = self._candidates(text)
+        texts = [self._texts[n] for n in candidates]
+        scored = process.extract(
+            text, texts, scorer=fuzz.token_sort_ratio, score_cutoff=at_least, limit=max(limit * 8, 16)
+        )
+        best: dict[str, float] = {}
+        for _, score, position in scored:
+            best.setdefault(self._concepts[candidates[position]], float(score))
+        return sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
+
+    def _candidates(self, text: str) -> Sequence[int]:
+        """Labels that share a block with the text, rarest blocks first, up to a limit."""
+        shared = sorted(
+            (self._blocks[block] for block in _blocks(text) if block in self._blocks),
+            key=lambda b: (len(b), b[0]),
+        )
+        found: dict[int, None] = {}
+        for block in shared:
+            if found and len(found) + len(block) > MAX_COMPARED:
+                break
+            found.update(dict.fromkeys(block))
+        return list(found)
+
+
+def _blocks(text: str) -> Iterator[str]:
+    seen = set()
+    for word in text.split():
+        for block in (f"^{word[:BLOCK_LETTERS]}", f"{word[-BLOCK_LETTERS:]}$"):
+            if block not in seen:
+                seen.add(block)
+                yield block

@@ -1,8 +1,8 @@
 """The MeSH tree file: one ``Descriptor;Tree.Number`` per line.
 
-A descriptor that stands at several tree numbers is one concept with several parents; its smallest number is
-its id and the others are alternative ids. Where that would make a concept its own ancestor, the descriptors
-concerned stay apart, one concept per tree number. The letters of the categories stand above them all.
+A descriptor with several tree numbers is one concept with several parents; its smallest number is its id and the others
+are alternative ids. If that would make a concept its own ancestor, the descriptors concerned become one concept per
+tree number. The letters of the categories are the roots.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from anonto.errors import MalformedFileError
 from anonto.ontology.readers import Reader
 from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
-from anonto.taxonomy.taxonomy import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,11 +58,11 @@ def read_mesh(source: Source) -> Taxonomy:
         draft.edge(concept[number], concept.get(parent, parent))
         if concept[number] != number:
             draft.alternative(number, concept[number])
-    return draft.finish(Provenance(source=source.name, format=FORMAT, sha256=source.sha256, relations=("tree number",)))
+    return draft.finish(source.provenance(FORMAT, relations=("tree number",)))
 
 
 def _looks_like_tree_numbers(start: Start) -> bool:
-    """Whether the first lines of a file are all a descriptor and its tree number."""
+    """Return whether the first lines of a file are all a descriptor and its tree number."""
     return bool(start.lines) and all(_LINE.fullmatch(line) for line in start.lines)
 
 
@@ -75,7 +74,7 @@ def _labels(source: Source) -> dict[str, str]:
             continue
         found = _LINE.fullmatch(line)
         if found is None:
-            raise MalformedFileError(source.name, FORMAT, "it is no descriptor with a tree number", line_number)
+            raise MalformedFileError(source.name, FORMAT, "it is not a descriptor with a tree number", line_number)
         label, number = found.groups()
         if labels.setdefault(number, label.strip()) != label.strip():
             raise MalformedFileError(
@@ -120,6 +119,8 @@ def _number_above(number: str) -> str:
 READER = Reader(
     name=FORMAT,
     sentence="the MeSH tree file, `Descriptor;Tree.Number`",
+    relations="tree numbers",
+    ids="the smallest tree number",
     endings=(".bin", ".txt"),
     read=read_mesh,
     recognises=_looks_like_tree_numbers,

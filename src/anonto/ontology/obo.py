@@ -1,8 +1,7 @@
 """OBO flat files (versions 1.0 to 1.4), read line by line.
 
-Lenient on purpose: published files break the grammar in places that do not matter here. Of the ``[Term]``
-stanzas are kept: id, name, alternative ids, synonyms of all scopes, ``is_a``, and whether and by what they
-are replaced.
+Lenient on purpose: published files break the grammar in places that do not matter here. Read from the ``[Term]``
+stanzas: id, name, alternative ids, synonyms of all scopes, ``is_a``, ``is_obsolete`` and ``replaced_by``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from anonto.errors import MalformedFileError
 from anonto.ontology.readers import Reader
 from anonto.ontology.source import numbered_lines
 from anonto.taxonomy.build import Draft
-from anonto.taxonomy.taxonomy import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,15 +54,7 @@ def read_obo(source: Source) -> Taxonomy:
         if not term.concept:
             raise MalformedFileError(source.name, "OBO", "its [Term] has no id", term.line)
         _add(draft, term)
-    return draft.finish(
-        Provenance(
-            source=source.name,
-            format=FORMAT,
-            sha256=source.sha256,
-            version=_version(source.text),
-            relations=("is_a",),
-        )
-    )
+    return draft.finish(source.provenance(FORMAT, version=_version(source.text), relations=("is_a",)))
 
 
 def _terms(text: str) -> Iterator[_Term]:
@@ -85,7 +75,7 @@ def _note(term: _Term, tag: str, value: str) -> None:
     if tag == "is_a":
         term.parents.append(_identifier(value))
     elif tag in _SYNONYM_TAGS:
-        term.synonyms.append(_quoted(value))
+        term.synonyms.append(_quoted_text(value))
     elif tag == "alt_id":
         term.alternatives.append(_identifier(value))
     elif tag == "id":
@@ -117,24 +107,24 @@ def _version(text: str) -> str:
 
 
 def _identifier(value: str) -> str:
-    """An id: all up to a blank, or to the brace that opens modifiers."""
+    """An id: everything up to a blank or to the brace of modifiers."""
     found = _IDENTIFIER.match(value)
-    return _unescaped(found.group()) if found else ""
+    return _unescape(found.group()) if found else ""
 
 
-def _quoted(value: str) -> str:
+def _quoted_text(value: str) -> str:
     found = _QUOTED.match(value)
-    return _unescaped(found.group(1)) if found else _plain(value).strip('"')
+    return _unescape(found.group(1)) if found else _plain(value).strip('"')
 
 
 def _plain(value: str) -> str:
     if "!" in value:
         value = _TRAILING_COMMENT.sub("", value)
-    return _unescaped(_without_modifiers(value) if value.endswith("}") else value)
+    return _unescape(_without_modifiers(value) if value.endswith("}") else value)
 
 
 def _without_modifiers(value: str) -> str:
-    """A value without the braces at its end, if these hold ``name="text"``."""
+    """A value without the braces at its end, if they hold ``name="text"``."""
     before, _, modifiers = value[:-1].rpartition("{")
     modifiers = modifiers.rstrip()
     if "}" in modifiers or before.endswith("\\") or not modifiers.endswith('"') or '="' not in modifiers[:-1]:
@@ -142,7 +132,7 @@ def _without_modifiers(value: str) -> str:
     return before.rstrip()
 
 
-def _unescaped(value: str) -> str:
+def _unescape(value: str) -> str:
     if "\\" not in value:
         return value
     return _ESCAPE.sub(lambda escape: _ESCAPED.get(escape.group(1), escape.group(1)), value)
@@ -156,6 +146,8 @@ def _is_obo(start: Start) -> bool:
 READER = Reader(
     name=FORMAT,
     sentence="OBO flat files 1.0 to 1.4, read leniently",
+    relations="`is_a`",
+    ids="`id`",
     endings=(".obo", ".obo.gz"),
     read=read_obo,
     recognises=_is_obo,

@@ -1,8 +1,7 @@
 """OWL classes and SKOS concepts from RDF/XML, Turtle or N-Triples.
 
-Statements are taken one by one as the parser gives them; only those that name concepts, label them or order
-them are kept. Of class axioms, only ``rdfs:subClassOf`` between named classes is a way up. Ids under the OBO
-namespace become ``DOID:162``; other IRIs stay whole.
+Statements are read one by one; only those that name, label or order concepts are kept. The only class axiom used is
+``rdfs:subClassOf`` between named classes. Ids under the OBO namespace become ``DOID:162``; other IRIs are kept.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from anonto.errors import MalformedFileError, clipped
+from anonto.errors import MalformedFileError
 from anonto.ontology.readers import Reader
 from anonto.ontology.safe_xml import TURTLE, root_tag, safe_xml
 from anonto.taxonomy.build import Draft
-from anonto.taxonomy.taxonomy import Provenance
+from anonto.wording import clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -57,7 +56,7 @@ _RELATIONS = {
 
 
 class _Facts:
-    """What a file says about its concepts, by their ids."""
+    """Statements of a file about its concepts, by id."""
 
     def __init__(self) -> None:
         self.concepts: dict[str, dict[str, None]] = {"owl": {}, "skos": {}}
@@ -71,7 +70,7 @@ class _Facts:
 
 
 def read_rdf(source: Source) -> Taxonomy:
-    """Read OWL or SKOS, whichever the file declares more of."""
+    """Read OWL or SKOS, whichever has more concepts in the file."""
     facts = _facts(source)
     return _taxonomy(facts, max(facts.concepts, key=lambda kind: len(facts.concepts[kind])), source)
 
@@ -120,7 +119,7 @@ def _statements(source: Source) -> Iterator[Quad]:
 
 def _fault(error: Exception) -> str:
     message = error.msg if isinstance(error, SyntaxError) else str(error)
-    return clipped(re.sub(r"^Parser error at line .*?: ", "", message.split("\n")[0]).rstrip("."))
+    return clip(re.sub(r"^Parser error at line .*?: ", "", message.split("\n")[0]).rstrip("."))
 
 
 def _note_link(facts: _Facts, subject: str, predicate: str, iri: str) -> None:
@@ -187,19 +186,12 @@ def _taxonomy(facts: _Facts, kind: str, source: Source) -> Taxonomy:
             draft.obsolete(concept, replacement)
     for child, parent in facts.edges[kind]:
         draft.edge(child, parent)
-    return draft.finish(
-        Provenance(
-            source=source.name,
-            format=kind,
-            sha256=source.sha256,
-            version=next((facts.versions[v] for v in _VERSIONS if v in facts.versions), ""),
-            relations=tuple(facts.relations[kind]),
-        )
-    )
+    version = next((facts.versions[v] for v in _VERSIONS if v in facts.versions), "")
+    return draft.finish(source.provenance(kind, version=version, relations=tuple(facts.relations[kind])))
 
 
 def _best_first(labels: Iterable[tuple[str, str, str]], preferred: str) -> list[str]:
-    """All labels: first the preferred in English, without a language, by language tag; then the others."""
+    """All labels: preferred ones first, in English, without a language, by language tag; then the others."""
 
     def order(label: tuple[str, str, str]) -> tuple[bool, bool, bool, str]:
         predicate, language, _ = label
@@ -216,6 +208,8 @@ def _is_rdf(start: Start) -> bool:
 OWL_READER = Reader(
     name="owl",
     sentence="OWL or RDFS classes in RDF/XML, Turtle or N-Triples",
+    relations="`rdfs:subClassOf` between named classes",
+    ids="`DOID:162` in the OBO namespace, otherwise the IRI",
     endings=(".owl", ".owl.gz", ".ttl", ".ttl.gz", ".xml", ".rdf"),
     read=read_owl,
     recognises=_is_rdf,
@@ -225,6 +219,8 @@ OWL_READER = Reader(
 SKOS_READER = Reader(
     name="skos",
     sentence="SKOS concepts in RDF/XML, Turtle or N-Triples",
+    relations="`skos:broader`, `skos:narrower`",
+    ids="the IRI",
     endings=(".ttl", ".ttl.gz", ".xml", ".rdf"),
     read=read_skos,
 )

@@ -1,8 +1,8 @@
-"""Readers of ontologies by name: ours, and those that other packages bring as entry points of `GROUP`.
+"""Ontology readers by name: ours, and those of other packages, which are entry points of `GROUP`.
 
-A reader is one place: its name, a sentence about the format, how its content is told from others', and how it is read.
-Our modules are loaded when something is read, for the command line's help names the formats too; those of others when
-no strict form of ours has been recognised, or when they are asked for.
+A reader has everything about its format: its name, a sentence, how its content is recognised, and how it is read.
+Our modules are imported when something is read, because the command line's help only needs the names; other packages
+are imported if none of our strict formats is recognised, or if they are requested by name.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from anonto.plugins import load_plugins
+from anonto.runtime.plugins import load_plugins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 GROUP = "anonto.ontologies"
 KIND = "ontology reader"
-"""What warnings call it."""
-OF_OTHERS = 50
-"""The rank at which the readers of other packages are asked."""
+"""The name used in warnings."""
+PLUGIN_RANK = 50
+"""The rank at which the readers of other packages are tried."""
 OWN: Mapping[str, str] = {
     "edge-csv": "edge_csv:READER",
     "level-csv": "level_csv:READER",
@@ -36,18 +36,18 @@ OWN: Mapping[str, str] = {
     "icd10cm": "icd10cm:READER",
     "mesh": "mesh:READER",
 }
-"""Where our readers are."""
+"""The modules of our readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What is looked at to tell one format from another."""
+    """The sample from which a format is recognised."""
 
     name: str
-    """Of the file, for messages alone: the content decides."""
+    """Name of the file, for messages only: the content decides."""
     text: str
     lines: tuple[str, ...] = ()
-    """The first lines that are neither blank nor comments; none of XML."""
+    """The first lines that are neither blank nor comments; empty for XML."""
     element: str = ""
     """The name of the root element of XML, without its prefix."""
     tag: str = ""
@@ -70,54 +70,58 @@ class Reader:
 
     name: str
     sentence: str
-    """What such a file is."""
+    """Description of the format."""
+    relations: str = ""
+    """The part of the file that holds the is-a relations, for the documentation."""
+    ids: str = ""
+    """The part of the file that becomes the id of a concept, for the documentation."""
     endings: tuple[str, ...] = ()
-    """How names of such files end; only for lists of files to pick one from."""
+    """Usual file name endings, only used to list files in the app."""
     read: Callable[[Source], Taxonomy] | None = None
     """Reads a text."""
     read_path: Callable[[Path], Taxonomy] | None = None
-    """Reads a folder, or a file that is no text; of a format that is not read by ``read``."""
+    """Reads a folder or a binary file, for a format without ``read``."""
     recognises: Callable[[Start], bool] = _never
-    """Whether a text is of this format; what is known and cannot be read may be refused here."""
+    """True if a text has this format; it may refuse a text that is known to be unreadable."""
     read_recognised: Callable[[Source], Taxonomy] | None = None
-    """Reads a text that was recognised, where that differs from what was asked for by name."""
+    """Reads a recognised text, if that differs from reading one whose format was requested by name."""
     may_be_a_table: bool = False
-    """Whether a table about people may be taken for it; whoever looks for ontologies then asks for more."""
-    rank: int = OF_OTHERS
-    """Those of a lower rank are asked first: the looser the form, the later."""
+    """True if a table about people may look like it; searches for ontologies then check more."""
+    rank: int = PLUGIN_RANK
+    """Readers of lower rank are tried first; loose formats come last."""
 
 
 def reader_names() -> tuple[str, ...]:
     """The names of all readers, ours first."""
-    return (*OWN, *readers_of_others())
+    return (*OWN, *plugin_readers())
 
 
 def reader_of(name: str) -> Reader | None:
-    """The reader of a name; None if there is none."""
-    return _own(name) if name in OWN else readers_of_others().get(name)
+    """The reader with a name, or None."""
+    return _own(name) if name in OWN else plugin_readers().get(name)
 
 
 def own_readers() -> list[Reader]:
-    """Our readers, those first that are asked first."""
+    """Our readers in the order in which they are tried."""
     return sorted(map(_own, OWN), key=lambda one: one.rank)
 
 
 @cache
-def readers_of_others() -> Mapping[str, Reader]:
-    """The readers of other packages; one that cannot be used is left out with a warning."""
+def plugin_readers() -> Mapping[str, Reader]:
+    """The readers of other packages; unusable ones are skipped with a warning."""
     return load_plugins(GROUP, KIND, _fault)
 
 
 def _fault(name: str, reader: Any, found: Mapping[str, Reader]) -> str | None:
-    """Why something cannot be a reader of this name; None if it can."""
+    """Why an object cannot be a reader with this name; None if it can."""
     if name in OWN or name in found:
         return "there is a reader of this name already"
     return None if isinstance(reader, Reader) and reader.name == name else "it is not a Reader of this name"
 
 
 def file_endings() -> tuple[str, ...]:
-    """How names of ontology files end."""
-    readers = (*own_readers(), *readers_of_others().values())
+    """The usual endings of ontology file names."""
+    readers = (*own_readers(), *plugin_readers().values())
     return tuple(dict.fromkeys(ending for one in readers for ending in one.endings))
 
 

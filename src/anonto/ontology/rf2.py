@@ -1,8 +1,8 @@
 """SNOMED CT's release format 2: a folder of tab-separated tables without quoting.
 
-Used are the tables of concepts, relationships and descriptions, in their snapshot or else their full history,
-and the historical associations if they are there. Kept are active concepts and their inferred is-a
-relationships. A release has millions of rows, so all work is done on whole columns.
+Read are the tables of concepts, relationships and descriptions, as snapshots or else as full history, and the
+historical associations if present. Active concepts and their inferred is-a relationships are kept. A release has
+millions of rows, so all work is done on whole columns.
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.errors import EmptyFileError, EncodingError, MalformedFileError, clipped
+from anonto.errors import FileError, MalformedFileError
 from anonto.ontology.readers import Reader
+from anonto.ontology.refusals import empty_file, wrong_encoding
 from anonto.ontology.source import (
     GZIP_MAGIC,
     file_sha256,
     name_of_folder,
-    opened,
+    open_file,
     read_unpacked,
     refuse_binary,
 )
 from anonto.taxonomy.build import Parts, build
 from anonto.taxonomy.taxonomy import Provenance
+from anonto.wording import clip
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
+    from anonto.arrays import Longs
     from anonto.ontology.readers import Start
     from anonto.taxonomy.taxonomy import Taxonomy
 
-    Numbers = NDArray[np.int64]
 
 FORMAT = "rf2"
 IS_A = "116680003"
@@ -60,7 +61,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _COLUMNS = {
     "Concept": ("id", "active"),
     "Relationship": ("active", "sourceId", "destinationId", "typeId", "characteristicTypeId"),
-    # The last one is read to notice a term with a tab in it: then a text stands where a number should.
+    # The last one is read to detect a term with a tab, which puts a text in place of a number.
     "Description": ("active", "conceptId", "languageCode", "typeId", "term", "caseSignificanceId"),
     "Association": ("active", "refsetId", "referencedComponentId", "targetComponentId"),
 }
@@ -81,8 +82,8 @@ def read_rf2(folder: Path) -> Taxonomy:
         raise MalformedFileError(folder.name, "RF2", "it is one file; give the folder of the release")
     files = _files(folder)
     used = [path for paths in files.values() for path in paths]
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        sha256 = beside.submit(_sha256, folder, used)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        sha256 = pool.submit(_sha256, folder, used)
         parts, isolated_concepts = _parts(files)
     provenance = Provenance(
         source=name_of_folder(folder),
@@ -95,7 +96,7 @@ def read_rf2(folder: Path) -> Taxonomy:
 
 
 def _parts(files: Mapping[str, Sequence[Path]]) -> tuple[Parts, int]:
-    """The connected concepts, and the number of the others."""
+    """The connected concepts, and the number of isolated ones."""
     import polars as pl
 
     concepts = _table(files, "Concept")
@@ -127,7 +128,7 @@ def _parts(files: Mapping[str, Sequence[Path]]) -> tuple[Parts, int]:
 
 
 def _files(folder: Path) -> dict[str, list[Path]]:
-    """The files of each table, snapshots if there are any; plain text goes before the same file in gzip."""
+    """The files of each table, snapshots if present; a plain file is preferred to the same file gzipped."""
     found: dict[tuple[str, str], dict[str, Path]] = {}
     for path in sorted(Path(where, name) for where, _, names in os.walk(folder) for name in names):
         if match := _FILE.fullmatch(path.name):
@@ -150,7 +151,7 @@ def _sha256(folder: Path, used: Sequence[Path]) -> str:
 
 
 def _table(files: Mapping[str, Sequence[Path]], table: str, **wanted: str) -> pl.DataFrame:
-    """The rows of a table that have the wanted values, in the latest state of each component."""
+    """The rows of a table with the wanted values, in the latest state of each component."""
     import polars as pl
 
     paths = files[table]
@@ -161,13 +162,13 @@ def _table(files: Mapping[str, Sequence[Path]], table: str, **wanted: str) -> pl
         frame = frame.sort("effectiveTime", maintain_order=True)
         frame = frame.unique("id", keep="last", maintain_order=True)
     for column, value in wanted.items():
-        # Null is a row that is too short: it must reach the check below.
+        # A null means that the row is too short: it must reach the check below.
         frame = frame.filter((pl.col(column) == value).fill_null(value=True))
     try:
         rows = frame.collect(engine="streaming")
     except pl.exceptions.PolarsError as error:
         _refuse_broken(paths, columns)
-        raise MalformedFileError(paths[0].name, "RF2", clipped(str(error).split("\n")[0])) from None
+        raise MalformedFileError(paths[0].name, "RF2", clip(str(error).split("\n")[0])) from None
     if any(rows.null_count().row(0)):
         _refuse_broken(paths, columns)
         rows = rows.drop_nulls()
@@ -175,14 +176,14 @@ def _table(files: Mapping[str, Sequence[Path]], table: str, **wanted: str) -> pl
 
 
 def _numeric(columns: Collection[str]) -> list[str]:
-    """The columns to read as numbers; the ids of associations are no numbers."""
+    """The columns to read as numbers; the ids of associations are not numbers."""
     return [c for c in columns if c in _NUMBERS or (c == "id" and "refsetId" not in columns)]
 
 
 def _scan(path: Path, columns: Collection[str]) -> pl.LazyFrame:
     import polars as pl
 
-    with opened(path) as file:
+    with open_file(path) as file:
         start = file.read(_HEADER_BYTES)
     content = read_unpacked(path) if start.startswith(GZIP_MAGIC) else None
     start = start if content is None else content[:_HEADER_BYTES]
@@ -191,7 +192,7 @@ def _scan(path: Path, columns: Collection[str]) -> pl.LazyFrame:
         raise _not_utf_8(path.name, 1)
     header = start.decode("utf-8-sig", errors="replace").split("\n")[0].strip().split("\t")
     if header == [""]:
-        raise EmptyFileError(path.name)
+        raise empty_file(path.name)
     for column in columns:
         if column not in header:
             raise MalformedFileError(path.name, "RF2", f"its header has no column {column}", 1)
@@ -205,7 +206,7 @@ def _scan(path: Path, columns: Collection[str]) -> pl.LazyFrame:
 
 
 def _refuse_broken(paths: Sequence[Path], columns: Collection[str]) -> None:
-    """Name the first line that is at fault, if there is one."""
+    """Report the first faulty line, if there is one."""
     for path in paths:
         lines = read_unpacked(path).split(b"\n")
         header = lines[0].decode("utf-8-sig", errors="replace").rstrip("\r").split("\t")
@@ -221,21 +222,21 @@ def _refuse_broken(paths: Sequence[Path], columns: Collection[str]) -> None:
                 fault = f"it has {len(cells)} cells where the header has {len(header)}"
                 raise MalformedFileError(path.name, "RF2", fault, number)
             if not all(cells[n].isdecimal() for n in numbers):
-                raise MalformedFileError(path.name, "RF2", "an identifier or a date is no number", number)
+                raise MalformedFileError(path.name, "RF2", "an identifier or a date is not a number", number)
 
 
-def _not_utf_8(name: str, line: int) -> EncodingError:
-    """A release is in UTF-8 and nothing else."""
-    return EncodingError(name, line, "UTF-8", other_encodings=False)
+def _not_utf_8(name: str, line: int) -> FileError:
+    """The error for a release that is not in UTF-8."""
+    return wrong_encoding(name, line, "UTF-8", other_encodings=False)
 
 
 # ---------------------------------------------------------------------------------------------- concepts
 
 
-def _edges(files: Mapping[str, Sequence[Path]], ids: Numbers, declared: Numbers) -> tuple[Numbers, Numbers, int]:
+def _edges(files: Mapping[str, Sequence[Path]], ids: Longs, declared: Longs) -> tuple[Longs, Longs, int]:
     """Child and parent of each relationship by their position in ``ids``; −1 for an absent parent.
 
-    Besides them, the number of relationships whose child is not even among the declared ids.
+    The third result is the number of relationships whose child is not among the declared ids.
     """
     rows = _table(files, "Relationship", active="1", typeId=IS_A, characteristicTypeId=INFERRED)
     children = _positions(rows["sourceId"].to_numpy(), ids)
@@ -245,7 +246,7 @@ def _edges(files: Mapping[str, Sequence[Path]], ids: Numbers, declared: Numbers)
     return children[kept], parents[kept], int(np.count_nonzero(orphaned))
 
 
-def _positions(values: Numbers, ids: Numbers) -> Numbers:
+def _positions(values: Longs, ids: Longs) -> Longs:
     if ids.size == 0:
         return np.full(values.size, -1, np.int64)
     import polars as pl
@@ -255,10 +256,10 @@ def _positions(values: Numbers, ids: Numbers) -> Numbers:
     return found.select(pl.col("n").fill_null(-1)).collect()["n"].to_numpy()
 
 
-def _names(files: Mapping[str, Sequence[Path]], ids: Numbers) -> tuple[tuple[str, ...], Numbers, tuple[str, ...]]:
+def _names(files: Mapping[str, Sequence[Path]], ids: Longs) -> tuple[tuple[str, ...], Longs, tuple[str, ...]]:
     """The label of each concept, and the synonyms with the number of the concept of each.
 
-    The label is the fully specified name, in English if there is one; else, any synonym.
+    The label is the fully specified name, in English if possible, otherwise any synonym.
     """
     import polars as pl
 
@@ -287,7 +288,7 @@ def _names(files: Mapping[str, Sequence[Path]], ids: Numbers) -> tuple[tuple[str
 
 
 def _obsolete(files: Mapping[str, Sequence[Path]], inactive: pl.DataFrame) -> dict[str, str | None]:
-    """Inactive concepts → what replaces them, or else is the same, or None."""
+    """Inactive concepts → their replacement, or else the same concept, or None."""
     import polars as pl
 
     texts = inactive["id"].cast(pl.String).to_list()
@@ -309,6 +310,8 @@ def _refuse_single_table(start: Start) -> bool:
 READER = Reader(
     name=FORMAT,
     sentence="the folder of a SNOMED CT release in release format 2",
+    relations="inferred is-a relationships",
+    ids="SNOMED CT identifiers",
     read_path=read_rf2,
     recognises=_refuse_single_table,
     rank=0,

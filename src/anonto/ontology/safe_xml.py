@@ -1,7 +1,7 @@
-"""XML that any parser may see, and how it is told from Turtle.
+"""XML that is safe to parse, and how it is distinguished from Turtle.
 
-XML is looked at with care before any parser sees it: entities that nest, are overlong or point outside the
-file are refused, while the short namespace entities that editors such as Protégé write are let through.
+XML is checked before any parser sees it: entities that are nested, too long or external are refused; the short
+namespace entities that editors such as Protégé write are allowed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from anonto.errors import EntityError
+from anonto.errors import FileError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,30 +37,30 @@ _ENTITY_REFERENCE = re.compile(r"&(?!(?:lt|gt|quot|apos);)[\w.:-]+;")
 
 
 def root_tag(text: str, name: str) -> re.Match[str] | None:
-    """The start tag of XML's root element; None of Turtle, which may start with an angle bracket too."""
+    """The start tag of the root element of XML; None for Turtle, which may also start with an angle bracket."""
     content = text[_prolog(text, name)[0] :]
     return None if _is_turtle(content) else _START_TAG.match(content)
 
 
 def safe_xml(text: str, name: str) -> str:
-    """XML that any parser may see: without encoding, its DOCTYPE reduced to harmless entities.
+    """XML that is safe for any parser: without encoding, its DOCTYPE reduced to harmless entities.
 
-    An entity may be declared if it is internal, at most 1,024 characters long and refers to no other entity; all
-    references together may not blow the text up.
-    A DOCTYPE may stand before the root element only: some parsers would obey it anywhere.
+    An entity is allowed if it is internal, at most 1,024 characters long and refers to no other entity; the references
+    together must not expand the text too much. A DOCTYPE is only allowed before the root element, because some parsers
+    obey it anywhere.
     """
     end, entities = _prolog(text, name)
     if _DOCTYPE.search(text, end):
-        raise EntityError(name)
+        raise unsafe_entities(name)
     if _growth(text, end, entities) > max(MAX_ENTITY_GROWTH, MAX_ENTITY_RATIO * len(text)):
-        raise EntityError(name)
+        raise unsafe_entities(name)
     declared = "".join(f'<!ENTITY {entity[1]} "{_in_double_quotes(entity[2])}">' for entity in entities)
     doctype = f"<!DOCTYPE x [{declared}]>" if declared else ""
     return doctype + "\n" * text.count("\n", 0, end) + text[end:]
 
 
 def _growth(text: str, start: int, entities: Iterable[re.Match[str]]) -> int:
-    """The characters that all references to the entities stand for."""
+    """The number of characters that the references to entities expand to."""
     lengths: dict[str, int] = {}
     for entity in entities:
         lengths[entity[1]] = max(len(entity[2]), lengths.get(entity[1], 0))
@@ -81,19 +81,19 @@ def _character(reference: str) -> str:
 
 
 def _is_turtle(content: str) -> bool:
-    """``<urn:x> a …`` could be a start tag too; only XML has end tags."""
+    """Return whether a text is Turtle: ``<urn:x> a …`` looks like a start tag, but only XML has end tags."""
     return bool(TURTLE.match(content)) and "</" not in content
 
 
 def _prolog(text: str, name: str) -> tuple[int, list[re.Match[str]]]:
-    """Where the root element starts, and the entities that a harmless DOCTYPE before it declares."""
+    """Where the root element starts, and the entities that a harmless DOCTYPE declares."""
     position = _after_misc(text, 0)
     entities: list[re.Match[str]] = []
     if not _DOCTYPE.match(text, position):
         return position, entities
     start = _DOCTYPE_START.match(text, position)
     if start is None:
-        raise EntityError(name)
+        raise unsafe_entities(name)
     position = start.end()
     if text.startswith("[", position):
         position, entities = _declarations(text, position + 1, name)
@@ -107,7 +107,7 @@ def _declarations(text: str, start: int, name: str) -> tuple[int, list[re.Match[
         entity = _ENTITY.match(text, position)
         declaration = entity or _OTHER_DECLARATION.match(text, position)
         if declaration is None or (entity and not _is_harmless(entity[2][1:-1])):
-            raise EntityError(name)
+            raise unsafe_entities(name)
         if entity:
             entities.append(entity)
         position = _after_misc(text, declaration.end())
@@ -115,7 +115,7 @@ def _declarations(text: str, start: int, name: str) -> tuple[int, list[re.Match[
 
 
 def _is_harmless(value: str) -> bool:
-    """Whether an entity's value refers to no entity, also after its character references are resolved."""
+    """Return whether an entity's value refers to no entity, also after its character references are resolved."""
     if len(value) > MAX_ENTITY_LENGTH:
         return False
     return not _ENTITY_REFERENCE.search(_AMPERSAND.sub("&", value))
@@ -125,3 +125,10 @@ def _after_misc(text: str, position: int) -> int:
     while found := _MISC.match(text, position):
         position = found.end()
     return position
+
+
+def unsafe_entities(name: str) -> FileError:
+    """XML whose entities could expand without bound or reach outside the file."""
+    return FileError(
+        f"{name!r} declares XML entities that nest, are too long or point outside the file; remove its DOCTYPE."
+    )

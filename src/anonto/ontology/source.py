@@ -1,7 +1,7 @@
-"""A file's bytes, hashed, unpacked within bounds and decoded to text; or the reason why not.
+"""A file's bytes, hashed, unpacked within limits and decoded to text; or an error that says why not.
 
-Read are UTF-8 (with or without a byte order mark), UTF-16 (with one, or when its zero bytes show it) and XML
-in the 8-bit encoding that it declares, each plain or in gzip.
+Accepted are UTF-8 (with or without a byte order mark), UTF-16 (with one, or recognised by its zero bytes) and XML in
+the 8-bit encoding that it declares, each plain or gzipped.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ import stat
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from anonto.errors import (
-    BinaryFileError,
-    EmptyFileError,
-    EncodingError,
-    ExpansionError,
-    MalformedFileError,
-    MissingFileError,
-    NotARegularFileError,
-    UnreadableFileError,
+from anonto.errors import FileError, MalformedFileError, MissingFileError
+from anonto.ontology.refusals import (
+    binary_file,
+    empty_file,
+    not_a_regular_file,
+    oversized_archive,
+    unreadable_file,
+    wrong_encoding,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from io import BufferedReader
+
+    from anonto.taxonomy.taxonomy import Provenance
 
 GZIP_MAGIC = b"\x1f\x8b"
 CHUNK_BYTES = 1 << 20
@@ -67,34 +68,44 @@ _DECLARABLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a file and what identifies it."""
+    """The text of a file, its name and its hash."""
 
     name: str
     """The file's name without its folder."""
     text: str
     sha256: str
-    """Of the bytes as they are stored, compressed or not."""
+    """SHA-256 of the bytes as stored, compressed or not."""
+
+    def provenance(self, format_name: str, **further: Any) -> Provenance:
+        """The provenance of a taxonomy that was read from this file; ``further`` are its other fields."""
+        from anonto.taxonomy.taxonomy import Provenance
+
+        return Provenance(source=self.name, format=format_name, sha256=self.sha256, **further)
 
 
 def read_source(path: Path) -> Source:
-    """Read a file as text, whatever it is called."""
+    """Read a file as text, whatever its name."""
     stored = _stored_bytes(path)
     content = stored
     if stored.startswith(GZIP_MAGIC):
-        content = b"".join(_expanded(path))
-    text = decoded(content, path.name)
+        content = b"".join(_unpack(path))
+    text = decode_text(content, path.name)
     return Source(path.name, text, hashlib.sha256(stored).hexdigest())
 
 
 def read_unpacked(path: Path) -> bytes:
-    """The bytes of a file, unpacked if it is gzip."""
-    with opened(path) as file:
-        packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return b"".join(_expanded(path)) if packed else _stored_bytes(path)
+    """The bytes of a file, unpacked if it is gzipped."""
+    return b"".join(_unpack(path)) if is_gzipped(path) else _stored_bytes(path)
 
 
-def kind_of_path(path: str | os.PathLike[str]) -> str:
-    """``"file"`` or ``"folder"``; what is neither is refused, for a pipe or a device may never end."""
+def is_gzipped(path: Path) -> bool:
+    """Return whether a file starts like gzip."""
+    with open_file(path) as file:
+        return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+
+
+def kind_of_path(path: str | os.PathLike[str], refusal: Callable[[str], FileError] = not_a_regular_file) -> str:
+    """``"file"`` or ``"folder"``; pipes and devices are refused, because they may never end."""
     try:
         mode = Path(path).stat().st_mode if os.fspath(path) else None
     except (FileNotFoundError, NotADirectoryError, ValueError):
@@ -102,64 +113,64 @@ def kind_of_path(path: str | os.PathLike[str]) -> str:
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             raise MissingFileError(str(path)) from None
-        raise UnreadableFileError(str(path), error.strerror or "unknown reason") from None
+        raise unreadable_file(str(path), error.strerror or "unknown reason") from None
     if mode is None:
         raise MissingFileError(str(path))
     if stat.S_ISDIR(mode):
         return "folder"
     if stat.S_ISREG(mode):
         return "file"
-    raise NotARegularFileError(str(path))
+    raise refusal(str(path))
 
 
 def name_of_folder(folder: Path) -> str:
-    """The name of a folder without its path, also of one that is written as a dot."""
+    """The name of a folder without its path, also if the path is a dot."""
     return folder.resolve().name or str(folder)
 
 
-def opened(path: Path) -> BufferedReader:
+def open_file(path: Path) -> BufferedReader:
     """Open a file for reading bytes."""
     try:
         return path.open("rb")
     except FileNotFoundError:
         raise MissingFileError(str(path)) from None
     except OSError as error:
-        raise UnreadableFileError(str(path), error.strerror or "unknown reason") from None
+        raise unreadable_file(str(path), error.strerror or "unknown reason") from None
 
 
 def file_sha256(path: Path) -> str:
-    """The hash of a file's bytes, without holding them."""
-    with opened(path) as file:
+    """The hash of a file's bytes, read in chunks."""
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sign(path: Path) -> tuple[int, int, int]:
-    """What tells that a file was written to or replaced: its size, its time and its number."""
-    with opened(path) as file:
+def fingerprint(path: Path) -> tuple[int, int, int]:
+    """Fingerprint that changes when a file is written or replaced: size, time and inode number."""
+    with open_file(path) as file:
         found = os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns, found.st_ino
 
 
 def _stored_bytes(path: Path) -> bytes:
-    with opened(path) as file:
+    with open_file(path) as file:
         try:
             return file.read()
         except OSError as error:
-            raise UnreadableFileError(str(path), error.strerror or "unknown reason") from None
+            raise unreadable_file(str(path), error.strerror or "unknown reason") from None
 
 
-def _expanded(path: Path) -> Iterator[bytes]:
-    """The chunks of a gzip file, refused as soon as they grow beyond what honest text does."""
+def _unpack(path: Path) -> Iterator[bytes]:
+    """The chunks of a gzip file, refused as soon as they expand more than text normally does."""
     total = 0
-    with opened(path) as stored:
+    with open_file(path) as stored:
         most = max(UNSUSPICIOUS_BYTES, MAX_EXPANSION_RATIO * os.fstat(stored.fileno()).st_size)
         with gzip.GzipFile(fileobj=stored) as unpacked:
             while chunk := _next_chunk(unpacked, path.name):
                 total += len(chunk)
                 if total > MAX_EXPANDED_BYTES:
-                    raise ExpansionError(path.name, f"{MAX_EXPANDED_BYTES >> 30} GiB")
+                    raise oversized_archive(path.name, f"{MAX_EXPANDED_BYTES >> 30} GiB")
                 if total > most:
-                    raise ExpansionError(path.name, f"{MAX_EXPANSION_RATIO} times its size")
+                    raise oversized_archive(path.name, f"{MAX_EXPANSION_RATIO} times its size")
                 yield chunk
 
 
@@ -175,25 +186,25 @@ def _next_chunk(unpacked: gzip.GzipFile, name: str) -> bytes:
 # ---------------------------------------------------------------------------------------------- text
 
 
-def decoded(content: bytes, name: str) -> str:
-    """The text of some bytes, with one line feed at the end of each line and no byte order mark."""
+def decode_text(content: bytes, name: str) -> str:
+    """The text of some bytes, with line feeds as line endings and without byte order mark."""
     refuse_binary(content, name)
     declared = _declared_encoding(content, name)
     encoding = declared or _encoding(content)
     if encoding == "binary":
-        raise BinaryFileError(name)
+        raise binary_file(name)
     try:
         text = content.decode(encoding)
     except UnicodeDecodeError as error:
-        line = _line_of(content, error.start, encoding)
-        raise EncodingError(name, line, declared, other_encodings=False) from None
+        line = line_of(content, error.start, encoding)
+        raise wrong_encoding(name, line, declared, other_encodings=False) from None
     if not text or text.isspace():
-        raise EmptyFileError(name)
+        raise empty_file(name)
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text with their numbers, one at a time: all at once would need many times its memory."""
+    """The lines of a text with their numbers, one at a time; a list would take many times its memory."""
     number, position = 1, 0
     while (end := text.find("\n", position)) >= 0:
         yield number, text[position:end]
@@ -201,11 +212,11 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     yield number, text[position:]
 
 
-def refuse_binary(content: bytes, name: str, error: type[BinaryFileError] = BinaryFileError) -> None:
-    """Refuse what is known not to be text by its first bytes."""
+def refuse_binary(content: bytes, name: str, refusal: Callable[[str, str], FileError] = binary_file) -> None:
+    """Refuse binary formats that are known by their first bytes."""
     for pattern, kind in _BINARY_KINDS:
         if re.match(pattern, content, re.DOTALL):
-            raise error(name, kind)
+            raise refusal(name, kind)
 
 
 def _encoding(content: bytes) -> str:
@@ -214,12 +225,12 @@ def _encoding(content: bytes) -> str:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) and not content.startswith(b"\xff\xfe\x00\x00"):
         return "utf-16"
     if b"\x00" in content:
-        return _encoding_by_zeros(content[:_ENCODING_SAMPLE])
+        return encoding_by_zeros(content) or "binary"
     return "utf-8"
 
 
 def _declared_encoding(content: bytes, name: str) -> str | None:
-    """The 8-bit encoding that XML declares, if it does."""
+    """The 8-bit encoding that XML declares, or None."""
     declaration = _XML_DECLARATION.match(content[:_ENCODING_SAMPLE])
     declared = declaration.group(1).decode("ascii") if declaration else ""
     if not _DECLARABLE.fullmatch(declared) or b"\x00" in content:
@@ -227,20 +238,27 @@ def _declared_encoding(content: bytes, name: str) -> str | None:
     try:
         codecs.lookup(declared)
     except LookupError:
-        raise EncodingError(name, None, declared) from None
+        raise unknown_declared_encoding(name, declared) from None
     return declared
 
 
-def _encoding_by_zeros(sample: bytes) -> str:
-    """UTF-16 of mostly Latin text has a zero in every second byte and none in the others."""
+def encoding_by_zeros(content: bytes) -> str | None:
+    """UTF-16 if, as in mostly Latin text, every second byte is zero and no other is; otherwise None."""
+    sample = content[:_ENCODING_SAMPLE]
     even, odd = sample[0::2].count(0), sample[1::2].count(0)
     most = len(sample) // 2 * 0.7
     if odd > most and not even:
         return "utf-16-le"
     if even > most and not odd:
         return "utf-16-be"
-    return "binary"
+    return None
 
 
-def _line_of(content: bytes, position: int, encoding: str) -> int:
+def line_of(content: bytes, position: int, encoding: str) -> int:
+    """The number of the line at a position."""
     return content[:position].decode(encoding, errors="ignore").count("\n") + 1
+
+
+def unknown_declared_encoding(name: str, encoding: str) -> FileError:
+    """An XML file that declares a character set that does not exist."""
+    return FileError(f"{name!r} declares the encoding {encoding!r}, which does not exist; save the file as UTF-8.")

@@ -1,7 +1,7 @@
 """From a concept to the text of a released cell.
 
-The plan and the ontology alone decide how a released concept is written. Were it written as most cells of its column
-are, or as the cell of some record, the release would show how that record was spelt.
+Only the plan and the ontology decide how a released concept is written. If it were written like most cells of its
+column, or like the cell of some record, the release would show how that record was spelt.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _SPELLERS: Mapping[str, Callable[[Taxonomy, str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How the concepts of an ontology are written."""
+    """A way of writing the concepts of an ontology."""
 
     name: str = "id"
     by_id: frozenset[str] = frozenset()
-    """Concepts that are written by their id because their other text would be read as something else."""
+    """Concepts that are written by id, because their other text would not be read back as them."""
 
     def text(self, concept: str, taxonomy: Taxonomy) -> str:
-        """A concept of the ontology, or of a part of it, as the text of a cell."""
+        """The text of a cell for a concept."""
         return concept if concept in self.by_id else _SPELLERS[self.name](taxonomy, concept)
 
 
@@ -41,7 +41,7 @@ BY_ID = Spelling()
 
 
 def spelling_of(taxonomy: Taxonomy, name: str) -> Spelling:
-    """A spelling in which every concept of an ontology reads back as itself."""
+    """A spelling that reads back every concept of an ontology as itself."""
     if name == "id":
         return BY_ID
 
@@ -51,11 +51,11 @@ def spelling_of(taxonomy: Taxonomy, name: str) -> Spelling:
         lost = (concept for concept, text in texts if text != concept and matcher.concept_of(text) != concept)
         return Spelling(name, frozenset(lost))
 
-    return taxonomy.remembered(("spelling", name), look_up)
+    return taxonomy.compute_once(("spelling", name), look_up)
 
 
 def usual_spelling(placed: Iterable[tuple[str, str, int]], taxonomy: Taxonomy) -> str:
-    """The spelling that most cells of a column have: from its values, their concepts and how often they occur."""
+    """The spelling of most cells of a column, from its values, their concepts and their counts."""
     cells = dict.fromkeys(SPELLINGS, 0)
     for value, concept, count in placed:
         for name, spell in _SPELLERS.items():

@@ -1,4 +1,4 @@
-"""What the report of an assessed release says, as plain data: the page and the JSON file have the same content.
+"""The content of the report of an assessed release, as plain data: the page and the JSON file are made from it.
 
 Its shape is described by ``schema.json`` in this folder.
 """
@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from anonto.attacks.findings import against_k, count_linkages, counts_as_risk
+from anonto.attacks.shares import percent
+from anonto.methods.parameters import STEP_KEYS
 from anonto.report.attacks import attack_row, is_shown
 from anonto.report.counts import NOT_SHOWN
-from anonto.report.editions import edition_of, has_widths, parameters_shown, published, words_for
+from anonto.report.editions import edition_of, has_widths, parameters_shown, public_parameters, words_for
 from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed
+from anonto.report.known_codes import known_codes_curves
 from anonto.report.limits import limits
 from anonto.report.map_points import OWN, UNMASKED, map_points
 from anonto.report.pictures import MOVED_BINS, class_bin, moved_bin
@@ -23,16 +27,14 @@ from anonto.report.words import (
     no_levels_sentence,
     released_warnings,
 )
-from anonto.risk.findings import against_k, count_linkages, counts_as_risk
-from anonto.risk.telling import percent
 from anonto.utility.score import AtRandom, utility_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from anonto.attacks.rate import Risk
     from anonto.report.editions import Edition
-    from anonto.report.gate import Measured
-    from anonto.risk.rate import Risk
+    from anonto.report.gate import MeasuredGate
 
 FORMAT = "anonto-report/1"
 MEASURES = ("rmse", "mean_distance", "hellinger", "mean_shift", "il1s")
@@ -53,7 +55,7 @@ COARSE_BINS = 4
 
 
 class AssessmentLike(Protocol):
-    """What a report asks of an assessment."""
+    """The part of an assessment that a report needs."""
 
     @property
     def risk(self) -> Sequence[Risk]:
@@ -67,7 +69,7 @@ class AssessmentLike(Protocol):
 
     @property
     def findings(self) -> Sequence[str]:
-        """What must not be overlooked."""
+        """Findings that must not be overlooked."""
         ...
 
     @property
@@ -77,12 +79,12 @@ class AssessmentLike(Protocol):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        """What else was counted."""
+        """Further counts and facts."""
         ...
 
     @property
     def second_masking(self) -> Callable[[], AssessmentLike] | None:
-        """What is found of a second masking with another seed; None where there can be none."""
+        """Assesses a second masking with another seed; None where there can be none."""
         ...
 
 
@@ -95,10 +97,14 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
         sweep: Other plans for the map of risk and utility.
     """
     chosen = edition_of(edition)
-    measured, found = _measured(found) if chosen == "public" else (ON_THE_RELEASE, found)
+    measured, found = _choose_measured(found) if chosen == "public" else (ON_THE_RELEASE, found)
     gate = _gate(chosen, measured, found)
     facts, plan = found.facts, found.plan.to_dict()
-    released = [{"name": name, "role": plan["columns"].get(name, {}).get("role")} for name in facts["released_as_is"]]
+    proved = [step for step, told in zip(plan["steps"], facts["guarantees"], strict=True) if told["proved"]]
+    # A proof holds for whoever knows the columns of its strata: they need not be masked.
+    roles = {name: one.get("role") for name, one in plan["columns"].items()}
+    roles |= {name: "stratum" for step in proved for name in step.get("within", ())}
+    released = [{"name": name, "role": roles.get(name)} for name in facts["released_as_is"]]
     masked = [name for step in plan["steps"] for name in step["columns"]]
     data: dict[str, Any] = {
         "format": FORMAT,
@@ -106,28 +112,32 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
         "checked": facts["made_anew"],
         "table": {
             "records": gate.known(facts["records"]),
+            **({"rows": gate.known(facts["released_rows"])} if "released_rows" in facts else {}),
             "dropped_records": gate.about(()).count(facts["dropped_records"]) if _drops(plan) else gate.known(0),
             "columns": gate.known(len(masked) + len(released) + len(facts["dropped_columns"])),
             "masked": masked,
             "dropped_columns": list(facts["dropped_columns"]),
             "released_as_is": released,
             "not_attacked": list(facts["not_attacked"]),
+            **({"weight": facts["weight"]} if "weight" in facts else {}),
         },
-        "warnings": released_warnings(released),
+        "warnings": released_warnings(released, facts.get("weight")),
         "steps": [_step(number, step, facts, gate) for number, step in enumerate(plan["steps"])],
         "columns": [_column(name, step, found, gate) for step in plan["steps"] for name in step["columns"]],
         "attacks": [_attack(one, found, gate) for one in found.risk if is_shown(one, gate)],
         "pairs": [one for pair in found.utility["pairs"] if (one := _pair(pair, found, gate)) is not None],
         "whole_table": _whole_table(found, gate),
         "classes": _classes(facts["pictures"]["classes"], facts["records"], gate),
+        "known_codes": known_codes_curves(found.risk, gate),
     }
-    data["measured"] = {**measured, "kept_back": _kept_back(found.risk, gate)}
+    data["measured"] = {**measured, "kept_back": _list_kept_back(found.risk, gate)}
     data["findings"] = list(found.findings) if chosen == "internal" else public_findings(data["attacks"])
     data["map"] = map_points(sweep, _own_point(found), _unmasked_point(found), chosen)
     data["verdict"] = verdict(data)
     data["limits"] = limits(data, {one.attack for one in found.risk})
-    data["provenance"] = provenance(plan, facts["pictures"]["ontologies"], gate)
-    data["plan"] = canonical(plan, chosen)
+    given = found.plan.as_given.to_dict()
+    data["provenance"] = provenance(given, facts["pictures"]["ontologies"], gate)
+    data["plan"] = canonical(given, chosen)
     if chosen == "public":
         require_passed(data)
     return data
@@ -155,10 +165,10 @@ FROM_COUNTS = {
 }
 
 
-def _measured(found: AssessmentLike) -> tuple[dict[str, str], AssessmentLike]:
-    """On what the figures of the public edition were measured, and what was found there.
+def _choose_measured(found: AssessmentLike) -> tuple[dict[str, str], AssessmentLike]:
+    """The object on which the figures of the public edition are measured, and its assessment.
 
-    What was found of the release itself is given back only where nothing of it can pass the gate.
+    The assessment of the release itself is returned only where nothing of it can pass the gate.
     """
     if found.facts["records"] < FEWEST_PERSONS:
         return OF_FEW, found
@@ -184,14 +194,14 @@ def _is_quasi_identifier(plan: Any, name: str) -> bool:
     return bool(plan.description(name).role == "quasi-identifier")
 
 
-def _kept_back(risk: Sequence[Risk], gate: Gate) -> list[dict[str, Any]]:
+def _list_kept_back(risk: Sequence[Risk], gate: Gate) -> list[dict[str, Any]]:
     """The attacks that an edition does not show, each once."""
     hidden = dict.fromkeys((one.attack, one.columns) for one in risk if not is_shown(one, gate))
     return [{"attack": attack, "columns": list(columns)} for attack, columns in hidden]
 
 
 def _drops(plan: Mapping[str, Any]) -> bool:
-    """Whether a plan drops records."""
+    """Return whether a plan drops records."""
     return any("drop" in (one.get("missing"), one.get("unmatched")) for one in plan["columns"].values())
 
 
@@ -200,7 +210,7 @@ def _drops(plan: Mapping[str, Any]) -> bool:
 
 def _step(number: int, step: Mapping[str, Any], facts: Mapping[str, Any], gate: Gate) -> dict[str, Any]:
     method = step["method"]
-    parameters = {name: value for name, value in step.items() if name not in {"method", "columns"}}
+    parameters = {name: value for name, value in step.items() if name not in STEP_KEYS}
     open_to_all = parameters_shown(method, parameters, gate.edition)
     guarantee = gate.promise(facts["guarantees"][number], open_to_all)
     unchanged = facts["pictures"]["unchanged_records"][number]
@@ -209,7 +219,12 @@ def _step(number: int, step: Mapping[str, Any], facts: Mapping[str, Any], gate: 
         "columns": list(step["columns"]),
         "parameters": gate.parameters(open_to_all),
         "kept_back": [name for name in parameters if name not in open_to_all],
-        "what": method_sentence(method, words_for(method, parameters, gate.edition)),
+        "what": method_sentence(
+            method,
+            words_for(method, parameters, gate.edition),
+            step.get("within", ()),
+            step.get("small_strata", "refuse"),
+        ),
         "guarantee": guarantee,
         "promise": guarantee_sentence(guarantee, attacked=True),
         "promise_below": True,
@@ -233,11 +248,11 @@ def _column(name: str, step: Mapping[str, Any], found: AssessmentLike, gate: Gat
         "kind": description.kind,
         "role": description.role,
         "method": step["method"],
-        "changed": _changed(picture["changed"], n_values, figures),
+        "changed": _describe_changed(picture["changed"], n_values, figures),
         "missing": {when: figures.count(count) for when, count in picture["missing"].items()},
         "same_frequencies": picture["same_frequencies"] if figures.shows(n_values) else None,
         "how_to_read": distance_sentence(description.kind, has_ontology=bool(picture["levels"])),
-        "moved": None if hidden else _moved(picture, step["method"], figures),
+        "moved": None if hidden else _moved_bins(picture, step["method"], figures),
         "ontologies": [
             _levels(name, one, n_values, gate, same=picture["same_frequencies"]) for one in picture["levels"]
         ],
@@ -255,11 +270,11 @@ def _column(name: str, step: Mapping[str, Any], found: AssessmentLike, gate: Gat
 
 
 def _hardly_varies(name: str, found: AssessmentLike, gate: Gate) -> bool:
-    """Whether so few cells of a column differ from its most frequent value that public figures would be about them."""
+    """True if so few cells of a column differ from its most frequent value that public figures would be about them."""
     return not gate.is_internal and found.facts["pictures"]["varied"][name] < PERSONS_A_STEP
 
 
-def _changed(changed: int, n_values: int, figures: Measured) -> dict[str, Any]:
+def _describe_changed(changed: int, n_values: int, figures: MeasuredGate) -> dict[str, Any]:
     """How many cells that had a value are others; in public about which share, for counts stay inside."""
     if figures.is_internal:
         return _whole(changed, n_values)
@@ -267,7 +282,7 @@ def _changed(changed: int, n_values: int, figures: Measured) -> dict[str, Any]:
     return {"count": NOT_SHOWN, "share": NOT_SHOWN if share is None else f"about {percent(share)}"}
 
 
-def _moved(picture: Mapping[str, Any], method: str, figures: Measured) -> dict[str, Any] | None:
+def _moved_bins(picture: Mapping[str, Any], method: str, figures: MeasuredGate) -> dict[str, Any] | None:
     """How many cells with a value moved how far."""
     if figures.is_internal:
         bins = [{"distance": moved_bin(place), "cells": count} for place, count in enumerate(picture["moved"])]
@@ -302,24 +317,24 @@ def _levels(name: str, ontology: Mapping[str, Any], n_values: int, gate: Gate, *
 
 
 def _attack(one: Risk, found: AssessmentLike, gate: Gate) -> dict[str, Any]:
-    """An attack, whether it knows declared quasi-identifiers alone, and where it is beside 1/k."""
+    """An attack, whether it knows declared quasi-identifiers alone, and how it compares with 1/k."""
     declared = found.plan.are_declared(one.columns)
     return {**attack_row(one, gate), "declared": declared, **_against_k(one, found, gate)}
 
 
 def _against_k(one: Risk, found: AssessmentLike, gate: Gate) -> dict[str, Any]:
-    """Whether a linkage is above 1/k, below it, or cannot be told from it; 1/k if k may be shown; if it is proved."""
-    beside = against_k(
+    """How a linkage compares with 1/k, which is shown if k may be; whether 1/k is proved, and the odds against it."""
+    bound = against_k(
         found.plan.steps, one, found.facts["records"], count_linkages(found.risk), found.facts["settings"]
     )
-    if beside is None:
+    if bound is None:
         return {"beyond_k": None, "one_in_k": None, "k_proved": None, "draws": None}
-    is_shown = gate.is_internal or "k" in published(beside.step.method.name)
+    is_shown = gate.is_internal or "k" in public_parameters(bound.step.method.name)
     return {
-        "beyond_k": beside.beyond,
-        "one_in_k": gate.known(1 / beside.k) if is_shown else None,
-        "k_proved": beside.proved,
-        "draws": gate.about(one.columns).odds(beside.draws) if beside.proved and beside.beyond == "above" else None,
+        "beyond_k": bound.beyond,
+        "one_in_k": gate.known(1 / bound.k) if is_shown else None,
+        "k_proved": bound.proved,
+        "draws": gate.about(one.columns).odds(bound.draws) if bound.proved and bound.beyond == "above" else None,
     }
 
 
@@ -348,12 +363,12 @@ def _whole_table(found: AssessmentLike, gate: Gate) -> dict[str, Any]:
     if not figures.shows(n):
         return {}
 
-    def rounded(value: Any) -> Any:
+    def round_numbers(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: rounded(one) for key, one in value.items()}
+            return {key: round_numbers(one) for key, one in value.items()}
         return figures.ratio(value, n) if isinstance(value, float) else value
 
-    return {key: rounded(table[key]) for key in PUBLISHED_OF_THE_TABLE if key in table}
+    return {key: round_numbers(table[key]) for key in PUBLISHED_OF_THE_TABLE if key in table}
 
 
 def _classes(classes: Mapping[str, Any] | None, records: int, gate: Gate) -> dict[str, Any] | None:

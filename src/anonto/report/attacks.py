@@ -5,34 +5,35 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from anonto.attacks.registry import attacks, is_linkage
+from anonto.attacks.shares import capital, percent
 from anonto.report.counts import NOT_SHOWN
-from anonto.risk.attacks.registry import attacks, is_linkage
-from anonto.risk.attacks.row_order import RowOrder
-from anonto.risk.telling import capital, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonto.report.gate import Gate, Measured
-    from anonto.risk.rate import Risk
+    from anonto.attacks.rate import Risk
+    from anonto.report.gate import Gate, MeasuredGate
 
-SAID = ("inferred", "within", "matching", "whole_rows")
-"""Details that are told elsewhere."""
+ABOUT = ("inferred", "within", "score")
+"""Details that distinguish several results of an attack."""
+SAID = (*ABOUT, "matching", "whole_rows")
+"""Details that are shown elsewhere."""
 
 
 def is_shown(one: Risk, gate: Gate) -> bool:
-    """Whether an edition shows an attack; that the rows stand in order, everybody can see who has the original."""
-    return one.attack == RowOrder.name or _figures(one, gate).shows(one.n)
+    """Return whether an edition shows an attack; how it was saved is visible to everybody who has the original."""
+    return attacks()[one.attack].of_saving or _figures(one, gate).shows(one.n)
 
 
-def _figures(one: Risk, gate: Gate) -> Measured:
-    """The gate of what an attack reached."""
+def _figures(one: Risk, gate: Gate) -> MeasuredGate:
+    """The gate of the result of an attack."""
     return gate.about(one.columns, alone=attacks()[one.attack].of_known_columns)
 
 
 def _rate(one: Risk, gate: Gate) -> dict[str, Any]:
-    """The rate and its interval; that of the order of rows is 1 whatever the records are."""
-    if one.attack != RowOrder.name:
+    """The rate and its interval; one that follows from how the release was saved is no figure of the records."""
+    if not attacks()[one.attack].of_saving:
         return _figures(one, gate).rate(one.rate, one.low, one.high, one.n)
     ends = {name: gate.known(value) for name, value in (("rate", one.rate), ("low", one.low), ("high", one.high))}
     return {**ends, "shown": percent(one.rate)}
@@ -41,7 +42,7 @@ def _rate(one: Risk, gate: Gate) -> dict[str, Any]:
 def attack_row(one: Risk, gate: Gate) -> dict[str, Any]:
     """One attack as a report shows it."""
     figures = _figures(one, gate)
-    about = one.details.get("inferred") or one.details.get("within")
+    about = next((one.details[name] for name in ABOUT if one.details.get(name)), None)
     row: dict[str, Any] = {
         "attack": one.attack,
         "columns": list(one.columns),
@@ -72,7 +73,7 @@ def _finite(value: Any) -> Any:
 
 
 def _baseline(one: Risk, gate: Gate) -> float | None:
-    """What chance reaches; of a linkage it is one in as many as there are records, which the release tells."""
+    """Success by chance; for a linkage it is one over the number of records, which the release shows."""
     if is_linkage(one.attack) and one.baseline and math.isclose(1 / one.baseline, round(1 / one.baseline)):
         return gate.known(one.baseline if gate.is_internal else round(one.baseline, 6))
     return _figures(one, gate).share(one.baseline, one.n)

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from anonto.report.counts import drawn, spelt
-from anonto.report.svg import bar, drawing, element, ink, interval, line, mark, shortened, text
+from anonto.attacks.shares import percent
+from anonto.methods.registry import METHODS
+from anonto.report.counts import bar_length, spell_count
+from anonto.report.svg import bar, drawing, element, ink, interval, line, mark, polyline, shorten, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from markupsafe import Markup
 
+    from anonto.methods.method import Family
     from anonto.report.svg import Anchor, Colour, Shape
 
     Row = Mapping[str, Any]
 
 WIDTH = 480
 TILE = 360
-"""The width of a chart that stands beside another."""
+"""The width of a chart that stands next to another."""
 PALE = 0.4
-"""How dense a bar is that stands for a count which is hidden."""
+"""Opacity of a bar for a hidden count."""
 
 # ------------------------------------------------------------------------------------------------ frequencies
 
@@ -41,20 +44,22 @@ def frequency_chart(rows: Sequence[Row], title: str) -> Markup:
         title: What the chart shows.
     """
     rows = rows[:MOST_GROUPS]
-    longest = max((drawn(row[when]) for row in rows for when in ("before", "after")), default=0)
+    longest = max((bar_length(row[when]) for row in rows for when in ("before", "after")), default=0)
     scale = (WIDTH - 64) / max(longest, 1)
     pieces = [piece for place, row in enumerate(rows) for piece in _group(row, GROUP * place, scale)]
-    told = "; ".join(f"{_label(row)}: {spelt(row['before'])} before, {spelt(row['after'])} after" for row in rows)
+    told = "; ".join(
+        f"{_label(row)}: {spell_count(row['before'])} before, {spell_count(row['after'])} after" for row in rows
+    )
     return drawing(WIDTH, GROUP * max(len(rows), 1), title, *pieces, description=told)
 
 
 def _group(row: Row, top: float, scale: float) -> Iterator[Markup]:
-    yield text(0, top + 8, shortened(_label(row), 70))
+    yield text(0, top + 8, shorten(_label(row), 70))
     bars: tuple[tuple[float, Colour], ...] = ((top + 18, "before"), (top + 19 + THICK, "after"))
     for y, when in bars:
-        length = drawn(row[when]) * scale
+        length = bar_length(row[when]) * scale
         yield bar(0, y, length, THICK, when, opacity=PALE if isinstance(row[when], str) else 1)
-        yield text(length + 5, y + THICK / 2, spelt(row[when]), size=10.5, colour="faint")
+        yield text(length + 5, y + THICK / 2, spell_count(row[when]), size=10.5, colour="faint")
 
 
 def _label(row: Row) -> str:
@@ -76,7 +81,7 @@ def linkage_chart(rows: Sequence[Row], title: str) -> Markup:
     """
     rows = rows[:MOST_LINKAGES]
     limits = sorted({row["one_in_k"] for row in rows if row["one_in_k"] is not None})
-    longest = max([0.01, *(1.05 * limit for limit in limits), *map(_reach, rows)])
+    longest = max([0.01, *(1.05 * limit for limit in limits), *map(_right_end, rows)])
     top, scale = (24 if limits else 2), (WIDTH - 14 - 6 * max((len(row["shown"]) for row in rows), default=0)) / longest
     several = len({tuple(row["columns"]) for row in rows}) > 1
     pieces: list[Markup] = []
@@ -95,18 +100,18 @@ def linkage_chart(rows: Sequence[Row], title: str) -> Markup:
 
 def _linkage(row: Row, label: str, top: float, scale: float, limits: Sequence[float]) -> Iterator[Markup]:
     y, rate, low, high = top + MIDDLE, row["rate"], row["low"], row["high"]
-    yield text(0, top + 8, shortened(label, 62))
+    yield text(0, top + 8, shorten(label, 62))
     if rate is not None:
         yield bar(0, y - 8, rate * scale, 16, "after")
     if low is not None and high is not None:
         yield interval(low * scale, high * scale, y, width=1.5)
     yield line(row["baseline"] * scale, y - 10, row["baseline"] * scale, y + 10, "before", width=2)
-    end = _reach(row) * scale
+    end = _right_end(row) * scale
     beyond = max([end, *(limit * scale for limit in limits if end < limit * scale < end + 50)])
     yield text(beyond + 8, y, row["shown"], size=11.5)
 
 
-def _reach(row: Row) -> float:
+def _right_end(row: Row) -> float:
     return max(one for one in (row["rate"], row["high"], row["low"], 0.0) if one is not None)
 
 
@@ -117,10 +122,10 @@ def _attack(row: Row) -> str:
 # ------------------------------------------------------------------------------------------------ dependence
 
 MOST_COLUMNS = 12
-"""Of more columns, those whose dependence changed most are drawn."""
+"""Number of columns that are drawn: those whose dependence changed most."""
 NAMES, HEAD, CELL = 124, 20, 26
 STRONGEST = 0.55
-"""How dense the darkest cell is: the number on it must still be read."""
+"""Opacity of the darkest cell: the number on it must remain readable."""
 
 
 def heat_map(
@@ -146,7 +151,7 @@ def heat_map(
         y = HEAD + CELL * (row - 0.5)
         pieces += [
             text(0, y, str(row + 1), size=10.5, colour="faint"),
-            text(18, y, shortened(names[row], 18), size=10.5),
+            text(18, y, shorten(names[row], 18), size=10.5),
         ]
         for column, x in enumerate(middles[:row]):
             value = values.get((names[column], names[row]))
@@ -177,10 +182,10 @@ def moved_chart(bins: Sequence[Row], title: str) -> Markup:
         title: What the chart shows.
     """
     bottom, wide = 84, TILE / max(len(bins), 1)
-    highest = max([1.0, *(drawn(one["cells"]) for one in bins)])
+    highest = max([1.0, *(bar_length(one["cells"]) for one in bins)])
     pieces = []
     for place, one in enumerate(bins):
-        tall = drawn(one["cells"]) / highest * (bottom - 4)
+        tall = bar_length(one["cells"]) / highest * (bottom - 4)
         opacity = PALE if isinstance(one["cells"], str) else 1
         pieces.append(bar(wide * place + 1, bottom - tall, wide - 2, tall, "after", opacity=opacity))
     pieces.append(line(0, bottom, TILE, bottom, "line"))
@@ -190,8 +195,48 @@ def moved_chart(bins: Sequence[Row], title: str) -> Markup:
         (TILE, "1: as far as can be", "end"),
     )
     pieces += [text(x, bottom + 11, said, size=10.5, colour="faint", anchor=anchor) for x, said, anchor in ends]
-    told = "; ".join(f"{one['distance']}: {spelt(one['cells'])}" for one in bins if one["cells"])
+    told = "; ".join(f"{one['distance']}: {spell_count(one['cells'])}" for one in bins if one["cells"])
     return drawing(TILE, bottom + 18, title, *pieces, description=told)
+
+
+# ------------------------------------------------------------------------------------------------ known codes
+
+CURVE_HEIGHT, CURVE_LEFT, CURVE_TOP = 190, 44, 30
+
+
+def known_codes_chart(points: Sequence[Row], title: str) -> Markup:
+    """Curves of the share of persons singled out, by the number of known codes: random (dashed) and worst ones.
+
+    Args:
+        points: For each number of codes the shares before and after, for random and for the worst codes.
+        title: What the chart shows.
+    """
+    bottom, right = CURVE_TOP + CURVE_HEIGHT, WIDTH - 14
+    wide = (right - CURVE_LEFT - 20) / max(len(points) - 1, 1)
+    xs = [CURVE_LEFT + 10 + wide * place for place in range(len(points))]
+    pieces = [text(0, 8, "persons singled out", size=11.5)]
+    for tick in (0, 25, 50, 75, 100):
+        y = bottom - CURVE_HEIGHT * tick / 100
+        pieces += [line(CURVE_LEFT, y, right, y, "line"), text(CURVE_LEFT - 6, y, f"{tick} %", size=11, anchor="end")]
+    pieces += [text(x, bottom + 13, one["codes"], size=11, anchor="middle") for x, one in zip(xs, points, strict=True)]
+    pieces.append(text(right, bottom + 30, "codes known →", size=11.5, anchor="end"))
+    # Where both are the same, the curve of the release lies inside that of the original.
+    curves: tuple[tuple[Literal["before", "after"], float, float], ...] = (("before", 5.0, 5.0), ("after", 3.0, 2.0))
+    for when, radius, width in curves:
+        for chosen, dashes in (("random", "6 4"), ("worst", None)):
+            places = [(x, bottom - CURVE_HEIGHT * one[chosen][when]) for x, one in zip(xs, points, strict=True)]
+            pieces.append(polyline(places, when, width=width, dashes=dashes))
+            shape: Shape = "circle" if chosen == "random" else "square"
+            pieces += [mark(shape, x, y, radius, fill=ink(when)) for x, y in places]
+    told = "; ".join(f"{one['codes']} known: {_singled_out(one)}" for one in points)
+    return drawing(WIDTH, bottom + 38, title, *pieces, description=told)
+
+
+def _singled_out(point: Row) -> str:
+    return ", ".join(
+        f"{chosen} {percent(point[chosen]['before'])} before and {percent(point[chosen]['after'])} after"
+        for chosen in ("random", "worst")
+    )
 
 
 # ------------------------------------------------------------------------------------------------ risk and utility
@@ -202,10 +247,11 @@ KEY_ROW = 17
 MOST_LISTED = 14
 NEAREST_TICKS = 32
 RISK_TICKS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-FAMILIES: dict[Shape, str] = {
-    "circle": "swapping",
-    "diamond": "noise and random draws",
-    "square": "microaggregation",
+FAMILIES: dict[Family, tuple[Shape, str]] = {
+    "swap": ("circle", "swapping"),
+    "noise": ("diamond", "noise and random draws"),
+    "aggregation": ("square", "microaggregation"),
+    "other": ("triangle", "other methods"),
 }
 
 
@@ -233,14 +279,14 @@ def risk_utility_chart(points: Sequence[Row], title: str, *, max_risk: float | N
         *_limit(scale, max_risk),
         *_axes(scale),
         *_staircase(scale, front),
-        *(_pale(scale, one, ring) for one in others),
-        *(_numbered(scale, one, number, ring) for number, one in enumerate(front, start=1)),
+        *(_draw_pale(scale, one, ring) for one in others),
+        *(_draw_numbered(scale, one, number, ring) for number, one in enumerate(front, start=1)),
         *_families(points),
         *_key(listed, len(front), TOP + PLOT_HEIGHT + BOTTOM + 8),
     ]
     if not points:
         pieces.append(text(LEFT + 10, TOP + 20, "No plan was tried."))
-    told = "; ".join(_told(one, ring) for one in (*front, *others))
+    told = "; ".join(_describe_point(one, ring) for one in (*front, *others))
     return drawing(MAP_WIDTH, height, title, *pieces, description=told)
 
 
@@ -303,7 +349,7 @@ def _limit(scale: _Scale, max_risk: float | None) -> Iterator[Markup]:
         return
     x, bottom = scale.x(max_risk), TOP + PLOT_HEIGHT
     yield bar(x, TOP, MAP_WIDTH - RIGHT - x, PLOT_HEIGHT, "warn-ground")
-    yield line(x, TOP, x, bottom, "warn", dashed=True)
+    yield line(x, TOP, x, bottom, "warn", dashes="5 3")
     on_the_left = x > MAP_WIDTH * 0.7
     yield text(
         x - 5 if on_the_left else x + 5,
@@ -322,7 +368,7 @@ def _staircase(scale: _Scale, front: Sequence[Row]) -> Iterator[Markup]:
     yield element("path", d=path, fill="none", stroke=ink("after"), stroke_width=1.5, stroke_opacity=0.55)
 
 
-def _pale(scale: _Scale, point: Row, ring: str) -> Markup:
+def _draw_pale(scale: _Scale, point: Row, ring: str) -> Markup:
     x, y = scale.place(point)
     grey: dict[str, float | str | None] = {
         "fill": ink("before"),
@@ -330,18 +376,18 @@ def _pale(scale: _Scale, point: Row, ring: str) -> Markup:
         "stroke": ink("before"),
         "stroke_width": 1.2,
     }
-    shape = mark(_family(point["method"]), x, y, 4.5, **grey)
-    return element("g", element("title", _told(point, ring)), *_ring(point, x, y), shape)
+    shape = mark(_shape(point), x, y, 4.5, **grey)
+    return element("g", element("title", _describe_point(point, ring)), *_ring(point, x, y), shape)
 
 
-def _numbered(scale: _Scale, point: Row, number: int, ring: str) -> Markup:
+def _draw_numbered(scale: _Scale, point: Row, number: int, ring: str) -> Markup:
     x, y = scale.place(point)
     return element(
         "g",
-        element("title", f"{number}. {_told(point, ring)}"),
+        element("title", f"{number}. {_describe_point(point, ring)}"),
         *_whiskers(scale, point),
         *_ring(point, x, y),
-        mark(_family(point["method"]), x, y, 8.5, fill=ink("after")),
+        mark(_shape(point), x, y, 8.5, fill=ink("after")),
         text(x, y, str(number), size=10, anchor="middle", colour="ground", bold=True),
     )
 
@@ -359,20 +405,24 @@ def _whiskers(scale: _Scale, point: Row) -> Iterator[Markup]:
         yield line(x, scale.y(point["utility_low"]), x, scale.y(point["utility_high"]), "after")
 
 
-def _family(method: str) -> Shape:
-    if "noise" in method or "exponential" in method:
-        return "diamond"
-    return "circle" if "swap" in method else "square"
+def _family(methods: str) -> Family:
+    """The family of a method; of several, joined by a plus, noise before swapping before others."""
+    families = {METHODS[name].family for name in methods.split(" + ") if name in METHODS}
+    return next((one for one in ("noise", "swap", "aggregation") if one in families), "other")
+
+
+def _shape(point: Row) -> Shape:
+    return FAMILIES[_family(point["method"])][0]
 
 
 def _families(points: Sequence[Row]) -> Iterator[Markup]:
-    """Which shape stands for what, when there are several."""
+    """The legend of the shapes, where there are several."""
     present = {_family(one["method"]) for one in points}
     if len(present) < 2:
         return
     x = LEFT + 4.0
-    for shape, words in FAMILIES.items():
-        if shape in present:
+    for family, (shape, words) in FAMILIES.items():
+        if family in present:
             yield mark(shape, x, 9.5, 4, fill=ink("before"))
             yield text(x + 9, 9.5, words, size=11)
             x += 6.5 * len(words) + 30
@@ -383,7 +433,7 @@ def _key(listed: Sequence[Row], n_front: int, top: float) -> Iterator[Markup]:
         y = top + KEY_ROW * (place + 0.5)
         yield mark("circle", LEFT - 22, y, 7.5, fill=ink("after"))
         yield text(LEFT - 22, y, str(place + 1), size=9.5, anchor="middle", colour="ground", bold=True)
-        yield text(LEFT - 8, y, shortened(one["label"], 50), size=11.5, bold=bool(one.get("chosen")))
+        yield text(LEFT - 8, y, shorten(one["label"], 50), size=11.5, bold=bool(one.get("chosen")))
         numbers = f"risk {_risk(one)}, utility {one['utility']:.2f}"
         yield text(MAP_WIDTH - RIGHT, y, numbers, size=11.5, anchor="end")
     if n_front > len(listed):
@@ -391,7 +441,7 @@ def _key(listed: Sequence[Row], n_front: int, top: float) -> Iterator[Markup]:
         yield text(LEFT - 8, y, f"and {n_front - len(listed)} more on the front", size=11.5)
 
 
-def _told(point: Row, ring: str) -> str:
+def _describe_point(point: Row, ring: str) -> str:
     told = f"{point['label']}: risk {_risk(point)}, utility {point['utility']:.3f}"
     return f"{told} ({ring})" if ring and point.get("chosen") else told
 

@@ -1,4 +1,4 @@
-"""Counts as a report shows them: a report leaves the house, so small ones are hidden, and what would give them away."""
+"""Counts as a report shows them: reports are passed on, so small counts are hidden, and whatever would reveal them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ SMALL = f"< {SMALLEST_SHOWN}"
 NOT_SHOWN = "not shown"
 
 Shown = int | float | str
-"""A count, a share in per cent, or the words that stand for one that is hidden."""
+"""A count, a share in per cent, or the words shown instead of a hidden one."""
 
 
-def shown(count: int) -> int | str:
+def show_count(count: int) -> int | str:
     """A count on its own."""
     return SMALL if 0 < count < SMALLEST_SHOWN else count
 
 
-def shown_share(count: int, total: int) -> str:
+def show_share(count: int, total: int) -> str:
     """A count as a share of a total."""
     if not total:
         return "–"
@@ -29,17 +29,17 @@ def shown_share(count: int, total: int) -> str:
     return f"{count / total:.1%}"
 
 
-def shown_parts(counts: Sequence[int], total: int) -> list[int | str]:
+def show_parts(counts: Sequence[int], total: int) -> list[int | str]:
     """Counts whose total can be known.
 
-    If what is hidden could be told by subtraction, further counts are hidden, the smallest first, until the rest is
-    no longer small.
+    If hidden counts could be found by subtraction, further counts are hidden, the smallest first, until the rest is no
+    longer small.
 
     Args:
         counts: Some or all parts of the total.
         total: Their total, with the parts that are not given.
     """
-    words: list[int | str] = [shown(count) for count in counts]
+    words: list[int | str] = [show_count(count) for count in counts]
     visible = sorted((place for place, word in enumerate(words) if word == counts[place]), key=lambda p: counts[p])
     rest = total - sum(counts[place] for place in visible)
     for place in visible:
@@ -51,14 +51,14 @@ def shown_parts(counts: Sequence[int], total: int) -> list[int | str]:
     return words
 
 
-def spelt(count: Shown) -> str:
+def spell_count(count: Shown) -> str:
     """A shown count as text."""
     if isinstance(count, float):
         return f"{count:.1f} %"
     return f"{count:,}" if isinstance(count, int) else count
 
 
-def drawn(count: Shown) -> float:
+def bar_length(count: Shown) -> float:
     """The length of a shown count's bar; a small one has the length of the smallest shown."""
     if isinstance(count, int | float):
         return count

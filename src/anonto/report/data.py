@@ -1,4 +1,4 @@
-"""What a report shows, as plain data: no cell, no path, no seed, and no small count is in it."""
+"""The content of a report as plain data: without cells, paths, seeds and small counts."""
 
 from __future__ import annotations
 
@@ -7,30 +7,42 @@ from importlib.metadata import version
 from pathlib import PureWindowsPath
 from typing import TYPE_CHECKING, Any, Protocol
 
-from anonto.report.counts import shown, shown_share
+from anonto.io.toml import to_toml
+from anonto.report.counts import show_count, show_share
 from anonto.report.levels import levels_of
-from anonto.report.words import distance_sentence, guarantee_sentence, method_sentence, no_levels_sentence
+from anonto.report.words import (
+    distance_sentence,
+    groups_sentence,
+    guarantee_sentence,
+    method_sentence,
+    nearness_sentence,
+    no_levels_sentence,
+)
 from anonto.report.words import released_warnings as warnings_of
-from anonto.toml import to_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from anonto.methods.flows import Moves
-    from anonto.table.attributes import Attribute
-    from anonto.table.prepare import PreparedColumn
+    from anonto.encoding.prepare import PreparedColumn
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.transitions import Moves
 
 
 class PlanLike(Protocol):
-    """What a report asks of a plan."""
+    """The part of a plan that a report needs."""
 
     def to_dict(self) -> dict[str, Any]:
         """In the shape of a plan file."""
         ...
 
+    @property
+    def as_given(self) -> PlanLike:
+        """The plan as its author wrote it."""
+        ...
+
 
 class MaskedLike(Protocol):
-    """What a report asks of a masked column."""
+    """The part of a masked column that a report needs."""
 
     @property
     def prepared(self) -> PreparedColumn:
@@ -38,22 +50,22 @@ class MaskedLike(Protocol):
         ...
 
     @property
-    def attribute(self) -> Attribute:
+    def value_space(self) -> ValueSpace:
         """The distances of its values, new ones included."""
         ...
 
     @property
-    def moves(self) -> Moves:
-        """How many cells of each value became each other value."""
+    def moves(self) -> Moves | None:
+        """How many cells of each value became each other value; None where any number may have become any other."""
         ...
 
 
 class ReleaseLike(Protocol):
-    """What a report asks of a release."""
+    """The part of a release that a report needs."""
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What was done and what stayed."""
+        """The evidence of the release."""
         ...
 
     @property
@@ -79,20 +91,21 @@ def report_data(release: ReleaseLike) -> dict[str, Any]:
         "anonto": version("anonto"),
         "table": {
             "records": evidence["n_records"],
-            "dropped_records": shown(evidence.get("dropped_records", 0)),
+            **({"rows": evidence["rows"]["after"]} if "rows" in evidence else {}),
+            "dropped_records": show_count(evidence.get("dropped_records", 0)),
             "columns": len(masked) + len(released) + len(dropped),
             "masked": masked,
             "dropped_columns": dropped,
             "released_as_is": released,
         },
         "warnings": warnings_of(released),
-        "steps": [_step(step, evidence["n_records"]) for step in evidence["steps"]],
+        "steps": [_step(step, step.get("elements", evidence["n_records"])) for step in evidence["steps"]],
         "columns": [
-            _column(name, step, release.masked[name], evidence["n_records"])
+            _column(name, step, release.masked[name], step.get("elements", evidence["n_records"]))
             for step in evidence["steps"]
             for name in step["columns"]
         ],
-        "plan": to_toml(without_paths(plan), {}).strip() + "\n",
+        "plan": to_toml(strip_paths(release.plan.as_given.to_dict()), {}).strip() + "\n",
     }
 
 
@@ -102,14 +115,17 @@ def to_json(data: Mapping[str, Any]) -> str:
 
 
 def _step(step: Mapping[str, Any], n_records: int) -> dict[str, Any]:
+    small_strata = "pool" if step.get("pooled_strata") else "leave" if step.get("left_strata") else "refuse"
     return {
         "method": step["method"],
         "columns": list(step["columns"]),
         "parameters": dict(step["parameters"]),
-        "what": method_sentence(step["method"], step["parameters"]),
+        "what": method_sentence(step["method"], step["parameters"], step.get("within", ()), small_strata)
+        + groups_sentence(step),
         "guarantee": dict(step["guarantee"]),
         "promise": guarantee_sentence(step["guarantee"]),
         "unchanged_records": _part(step["unchanged_records"], n_records),
+        **({"nearness": nearness_sentence(step["loss"], step["loss_bound"])} if "loss_bound" in step else {}),
     }
 
 
@@ -117,7 +133,7 @@ def _column(name: str, step: Mapping[str, Any], masked: MaskedLike, n_records: i
     prepared = masked.prepared
     numbers = {key: step.get(key, {}).get(name, 0) for key in ("unchanged", "untouched", "missing", "unmatched")}
     changed = n_records - numbers["missing"] - numbers["unchanged"]
-    levels = levels_of(masked.attribute, masked.moves)
+    levels = levels_of(masked.value_space, masked.moves)
     kind = prepared.description.kind
     return {
         "name": name,
@@ -133,19 +149,19 @@ def _column(name: str, step: Mapping[str, Any], masked: MaskedLike, n_records: i
 
 
 def _part(count: int, n_records: int) -> dict[str, Any]:
-    return {"count": shown(count), "share": shown_share(count, n_records)}
+    return {"count": show_count(count), "share": show_share(count, n_records)}
 
 
-def without_paths(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan with the names of ontologies instead of where they lie."""
+def strip_paths(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan with the names of ontologies instead of their paths."""
     columns = {
-        name: {key: _named(value) if key == "ontology" else value for key, value in description.items()}
+        name: {key: _name_of(value) if key == "ontology" else value for key, value in description.items()}
         for name, description in plan["columns"].items()
     }
     return {**plan, "columns": columns}
 
 
-def _named(ontology: Any) -> Any:
+def _name_of(ontology: Any) -> Any:
     if isinstance(ontology, list | tuple):
-        return [_named(one) for one in ontology]
+        return [_name_of(one) for one in ontology]
     return PureWindowsPath(ontology).name if isinstance(ontology, str) else ontology.name

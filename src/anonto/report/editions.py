@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from anonto.errors import ParameterError
-from anonto.methods.parameters import parameters_known
+from anonto.methods.parameters import STEP_KEYS, parameters_known
 from anonto.methods.registry import METHODS
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 Edition = Literal["internal", "public"]
 EDITIONS: tuple[Edition, ...] = ("internal", "public")
 
-DESCRIBED = ("kind", "role", "ontology", "root", "measure", "information_content", "missing", "unmatched")
+DESCRIBED = (
+    *("kind", "role", "ontology", "root", "measure", "information_content", "missing", "unmatched"),
+    *("from", "separator", "set_distance"),
+)
 """The keys of a column's description that may be published; the others may list cells."""
 
 
@@ -41,35 +44,35 @@ def parameters_shown(method: str, parameters: Mapping[str, Any], edition: Editio
     """The parameters of a step that an edition shows."""
     if edition == "internal":
         return dict(parameters)
-    public = published(method)
+    public = public_parameters(method)
     return {name: value for name, value in parameters.items() if name in public}
 
 
-def published(method: str) -> tuple[str, ...]:
-    """The parameters of a method that may be published; none of one that is not known.
+def public_parameters(method: str) -> tuple[str, ...]:
+    """The parameters of a method that may be published; none for an unknown method.
 
     The proof of ``group-swap`` allows the intruder the method, k and the groups; the k of ``microaggregate`` can be
     counted in the release; a mechanism with ε is made to be public. The ε of ``invariant-swap`` is published, but not
     the rate: both together would tell the size of the largest bin. Swaps without a proof keep k and widths back, as an
     intruder who knows them links more; noise keeps its level back for the same reason.
     """
-    return tuple(one.name for one in _known(method) if one.takes.is_public)
+    return tuple(one.name for one in _parameters_of(method) if one.takes.is_public)
 
 
-def _known(method: str) -> list[NamedParameter]:
+def _parameters_of(method: str) -> list[NamedParameter]:
     known = METHODS.get(method)
     return [] if known is None else parameters_known(known)
 
 
 def has_widths(method: str) -> bool:
-    """Whether the distances moved would tell a width that is kept back."""
+    """Return whether the distances moved would reveal a width that is kept back."""
     known = METHODS.get(method)
     return known is not None and bool(known.widths_by)
 
 
 def words_for(method: str, parameters: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
-    """What stands for each parameter in a sentence."""
-    symbols = {one.name: one.takes.symbol or one.name for one in _known(method)}
+    """The word for each parameter in a sentence: its value, or its symbol where it is not shown."""
+    symbols = {one.name: one.takes.symbol or one.name for one in _parameters_of(method)}
     return {**symbols, **parameters_shown(method, parameters, edition)}
 
 
@@ -79,10 +82,8 @@ def plan_shown(plan: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
         return dict(plan)
     steps = [
         {
-            **{key: step[key] for key in ("method", "columns")},
-            **parameters_shown(
-                step["method"], {k: v for k, v in step.items() if k not in ("method", "columns")}, edition
-            ),
+            **{key: step[key] for key in STEP_KEYS if key in step},
+            **parameters_shown(step["method"], {k: v for k, v in step.items() if k not in STEP_KEYS}, edition),
         }
         for step in plan["steps"]
     ]
@@ -90,4 +91,5 @@ def plan_shown(plan: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
         name: {key: value for key, value in description.items() if key in DESCRIBED}
         for name, description in plan["columns"].items()
     }
-    return {"columns": columns, "steps": steps}
+    table = {key: plan["table"][key] for key in ("person",) if key in plan.get("table", {})}
+    return {**({"table": table} if table else {}), "columns": columns, "steps": steps}

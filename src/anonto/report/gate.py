@@ -22,9 +22,9 @@ import math
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from anonto.errors import UngatedNumberError
+from anonto.attacks.shares import PassedFloat, PassedInt, percent
+from anonto.errors import InternalError
 from anonto.report.counts import NOT_SHOWN
-from anonto.risk.telling import PassedFloat, PassedInt, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     Number = TypeVar("Number", int, float)
 
 FEWEST_PERSONS = 100
-"""Of fewer persons or cells nothing that was measured is published."""
+"""No measured figure about fewer persons or cells is published."""
 PERSONS_A_STEP = 10
 """A published figure is rounded to a step that is at least so many persons."""
 STEPS = (0.01, 0.02, 0.05, 0.1)
 """The steps, finest first; the last one is right for the fewest persons."""
 FEW = f"< {PERSONS_A_STEP}"
-"""What stands for a count below a step."""
+"""Shown instead of a count below a step."""
 
 
 def step_of(n: int) -> float | None:
@@ -54,7 +54,7 @@ class Gate:
     Args:
         edition: Of the report.
         has_measured: Whether the public edition has measured figures at all: only where a second masking was made.
-        steps: The columns of each step, whether something is proved of it, and the columns that it looks at besides.
+        steps: The columns of each step, whether something is proved for it, and the other columns that it looks at.
         quasi: The quasi-identifiers.
     """
 
@@ -69,30 +69,30 @@ class Gate:
         self.edition: Edition = edition
         self.is_internal = edition == "internal"
         self.has_measured = has_measured
-        self._steps = [(frozenset(columns), proved, frozenset(beside)) for columns, proved, beside in steps]
+        self._steps = [(frozenset(columns), proved, frozenset(also_needed)) for columns, proved, also_needed in steps]
         self._quasi = frozenset(quasi)
 
     def known(self, number: Number) -> Number:
-        """A number that the release, the ontologies or the published part of the plan tell."""
-        return number if self.is_internal else _passed(number)
+        """A number that follows from the release, the ontologies or the published part of the plan."""
+        return number if self.is_internal else _pass(number)
 
     def parameters(self, published: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters that the edition shows."""
-        return dict(published) if self.is_internal else {name: _all_passed(value) for name, value in published.items()}
+        return dict(published) if self.is_internal else {name: _pass_all(value) for name, value in published.items()}
 
     def promise(self, guarantee: Mapping[str, Any], published: Mapping[str, Any]) -> dict[str, Any]:
         """A guarantee; in public its ε is rounded up to two digits, unless it is a published parameter.
 
-        In full precision, the ε of a method would tell a parameter that is kept back.
+        In full precision, the ε of a method would reveal a parameter that is kept back.
         """
         if self.is_internal:
             return dict(guarantee)
-        told = dict(guarantee)
-        if "epsilon" in told and "epsilon" not in published:
-            told["epsilon"] = rounded_up(told["epsilon"])
-        return self.parameters(told)
+        rounded = dict(guarantee)
+        if "epsilon" in rounded and "epsilon" not in published:
+            rounded["epsilon"] = round_up(rounded["epsilon"])
+        return self.parameters(rounded)
 
-    def about(self, columns: Iterable[str], *, alone: bool = True) -> Measured:
+    def about(self, columns: Iterable[str], *, alone: bool = True) -> MeasuredGate:
         """The gate of figures that were measured on some columns.
 
         Args:
@@ -100,21 +100,21 @@ class Gate:
             alone: Whether it is about no other column.
         """
         is_open = self.has_measured and alone and self._tells_nothing_new(frozenset(columns))
-        return Measured(self.is_internal, is_open)
+        return MeasuredGate(self.is_internal, is_open)
 
     def _tells_nothing_new(self, columns: frozenset[str]) -> bool:
-        """Whether an intruder is assumed to know all that a figure follows from.
+        """Return whether an intruder is assumed to know all that a figure follows from.
 
         Where a step masks one of the columns, what it made of them follows from all of its columns and from those that
-        it looks at besides. And a proof about a step is about an intruder who knows the columns of that step alone.
+        it also looks at. And a proof about a step is about an intruder who knows the columns of that step alone.
         """
-        all_of_them = columns.union(*(step | beside for step, _, beside in self._steps if step & columns))
+        all_of_them = columns.union(*(step | also_needed for step, _, also_needed in self._steps if step & columns))
         of_one_step = any(all_of_them <= step for step, _, _ in self._steps)
         is_cut = any(proved and step & all_of_them and not all_of_them <= step for step, proved, _ in self._steps)
         return of_one_step or (all_of_them <= self._quasi and not is_cut)
 
 
-class Measured:
+class MeasuredGate:
     """The gate of figures that were measured on some columns.
 
     Args:
@@ -127,11 +127,11 @@ class Measured:
         self.is_open = is_open
 
     def shows(self, n: int) -> bool:
-        """Whether a figure that n persons or cells stand behind is shown."""
+        """Return whether a figure about n persons or cells is shown."""
         return self.is_internal or self.step(n) is not None
 
     def step(self, n: int) -> float | None:
-        """The step of a public figure that n persons or cells stand behind; None where it is hidden."""
+        """The rounding step of a public figure about n persons or cells; None where it is hidden."""
         return step_of(n) if self.is_open else None
 
     def share(self, share: float, n: int) -> float | None:
@@ -175,11 +175,11 @@ class Measured:
 
     def size(self, n: int) -> int:
         """How many were attacked; in public to two digits, and at least to tens."""
-        return n if self.is_internal else _passed(round(n, min(-1, 2 - len(str(n)))))
+        return n if self.is_internal else _pass(round(n, min(-1, 2 - len(str(n)))))
 
     def odds(self, draws: int | None) -> int | None:
         """One over a chance; in public to a power of ten."""
-        return draws if draws is None or self.is_internal else _passed(10 ** (len(str(draws)) - 1))
+        return draws if draws is None or self.is_internal else _pass(10 ** (len(str(draws)) - 1))
 
     def rate(self, rate: float, low: float, high: float, n: int) -> dict[str, Any]:
         """A rate with its interval as numbers, None for what is hidden, and as a text.
@@ -191,14 +191,14 @@ class Measured:
         step = self.step(n)
         if step is None:
             return {"rate": None, "low": None, "high": None, "shown": NOT_SHOWN}
-        lower, upper = (_passed(min(1.0, max(0.0, _outward(end, step, up=up)))) for end, up in ((low, 0), (high, 1)))
+        lower, upper = (_pass(min(1.0, max(0.0, _outward(end, step, up=up)))) for end, up in ((low, 0), (high, 1)))
         if rate < step:
-            upper = max(upper, _passed(step))
-            return {"rate": None, "low": None, "high": upper, "shown": f"less than {percent(_passed(step))}"}
+            upper = max(upper, _pass(step))
+            return {"rate": None, "low": None, "high": upper, "shown": f"less than {percent(_pass(step))}"}
         if rate > 1 - step:
-            lower = min(lower, _passed(1 - step))
-            return {"rate": None, "low": lower, "high": None, "shown": f"more than {percent(_passed(1 - step))}"}
-        shown = _passed(_nearest(rate, step))
+            lower = min(lower, _pass(1 - step))
+            return {"rate": None, "low": lower, "high": None, "shown": f"more than {percent(_pass(1 - step))}"}
+        shown = _pass(_nearest(rate, step))
         return {"rate": shown, "low": min(lower, shown), "high": max(upper, shown), "shown": percent(shown)}
 
 
@@ -211,10 +211,10 @@ def require_passed(data: Any, path: str = "the report") -> None:
         for value in data:
             require_passed(value, path)
     elif isinstance(data, int | float) and not isinstance(data, bool | PassedFloat | PassedInt):
-        raise UngatedNumberError(path)
+        raise ungated_number(path)
 
 
-def rounded_up(number: float) -> float:
+def round_up(number: float) -> float:
     """A number to two digits, never below itself."""
     if not number or not math.isfinite(number):
         return number
@@ -222,15 +222,15 @@ def rounded_up(number: float) -> float:
     return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 1), rounding=ROUND_CEILING))
 
 
-def _passed(number: Any) -> Any:
+def _pass(number: Any) -> Any:
     """A number marked as one that came through the gate."""
     return PassedInt(number) if isinstance(number, int) else PassedFloat(number)
 
 
-def _all_passed(value: Any) -> Any:
+def _pass_all(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_all_passed(one) for one in value]
-    return _passed(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+        return [_pass_all(one) for one in value]
+    return _pass(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _nearest(number: float, step: float) -> float:
@@ -241,3 +241,11 @@ def _outward(number: float, step: float, *, up: int) -> float:
     # A tenth of a digit that floats lose must not move an end by a whole step.
     steps = math.ceil(number / step - 1e-9) if up else math.floor(number / step + 1e-9)
     return round(steps * step, 2)
+
+
+def ungated_number(where: str) -> InternalError:
+    """A number of a public report that has not been cleared for publication."""
+    return InternalError(
+        f"A number in the public edition ({where}) did not pass its gate, so the report is not written, an internal "
+        "error; please report it."
+    )

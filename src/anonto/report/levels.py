@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.report.counts import shown_parts
-from anonto.table.attributes import ExtendedAttribute
-from anonto.taxonomy.closure import closure
+from anonto.encoding.value_space import ExtendedSpace, NominalSpace, parts_of
+from anonto.report.counts import show_parts
+from anonto.utility.cells import Ancestry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from anonto.methods.flows import Moves
-    from anonto.table.attributes import Attribute, NominalAttribute
+    from anonto.arrays import Longs
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.transitions import Moves
     from anonto.taxonomy.taxonomy import Taxonomy
 
-    Longs = NDArray[np.int64]
 
 UPPER, LOWER = 2, 3
 """Depths of the levels; the root has depth 1."""
@@ -33,17 +29,17 @@ LOWER_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class LevelCounts:
     """Records of each concept of a level."""
 
     concepts: Longs
-    """By number in the taxonomy; those with the most records first."""
+    """The concepts by number in the taxonomy; those with the most records first."""
     before: Longs
     after: Longs
 
-    def kept(self, rows: Any) -> Tally:
+    def select(self, rows: Any) -> LevelCounts:
         """Some of the concepts."""
-        return Tally(self.concepts[rows], self.before[rows], self.after[rows])
+        return LevelCounts(self.concepts[rows], self.before[rows], self.after[rows])
 
     def change(self) -> float:
         """Half the sum of the absolute differences of the shares: 0 when every concept is as frequent as before."""
@@ -53,23 +49,24 @@ class Tally:
         return float(np.abs(self.before / totals[0] - self.after / totals[1]).sum() / 2)
 
 
-def levels_of(attribute: Attribute, moves: Moves) -> list[dict[str, Any]]:
-    """For each ontology of a column its upper levels as plain data; nothing for a column without one."""
-    attribute = attribute.base if isinstance(attribute, ExtendedAttribute) else attribute
-    n_values = attribute.counts.size
-    return levels_between(attribute, moves.before(n_values), moves.after(n_values))
+def levels_of(value_space: ValueSpace, moves: Moves | None) -> list[dict[str, Any]]:
+    """The upper levels of each ontology of a column as plain data; nothing for a column without one."""
+    if moves is None:
+        return []
+    value_space = value_space.base if isinstance(value_space, ExtendedSpace) else value_space
+    n_values = value_space.counts.size
+    return levels_between(value_space, moves.before(n_values), moves.after(n_values))
 
 
-def levels_between(attribute: Attribute, before: Longs, after: Longs) -> list[dict[str, Any]]:
-    """For each ontology of a column its upper levels, from how many records have each value before and after."""
-    parts: Sequence[Any] = getattr(attribute, "parts", (attribute,))
-    return [_levels(part, before, after) for part in parts if hasattr(part, "domain")]
+def levels_between(value_space: ValueSpace, before: Longs, after: Longs) -> list[dict[str, Any]]:
+    """The upper levels of each ontology of a column, from how many records have each value before and after."""
+    return [_levels(part, before, after) for part in parts_of(value_space) if isinstance(part, NominalSpace)]
 
 
-def _levels(part: NominalAttribute, before: Longs, after: Longs) -> dict[str, Any]:
+def _levels(part: NominalSpace, before: Longs, after: Longs) -> dict[str, Any]:
     taxonomy = part.domain
-    upper, lower = (tally(part, depth, before, after) for depth in (UPPER, LOWER))
-    listed = upper.kept(slice(UPPER_ROWS))
+    upper, lower = (count_level(part, depth, before, after) for depth in (UPPER, LOWER))
+    listed = upper.select(slice(UPPER_ROWS))
     upper_rows = _rows(taxonomy, listed, int(upper.before.sum()), int(upper.after.sum()))
     open_above = {
         int(number)
@@ -94,37 +91,32 @@ def _levels(part: NominalAttribute, before: Longs, after: Longs) -> dict[str, An
     return {"ontology": taxonomy.name, "levels": levels}
 
 
-def tally(part: NominalAttribute, depth: int, before: Longs, after: Longs) -> Tally:
+def count_level(part: NominalSpace, depth: int, before: Longs, after: Longs) -> LevelCounts:
     """Count the records of each concept at a depth."""
-    taxonomy = part.domain
-    numbers = taxonomy.numbers(part.concepts)
-    above = closure(taxonomy, numbers)
-    n_ancestors = int(above.offsets[-1])
-    value = np.repeat(np.arange(numbers.size), above.sizes)
-    ancestor = above.ancestors[:n_ancestors]
-    is_own = numbers[value] == ancestor
-    at_level = (taxonomy.depths[ancestor] == depth) | (is_own & (taxonomy.depths[ancestor] < depth))
+    values, ancestors = Ancestry.of(part).at_level(depth)
     counts = [
-        np.bincount(ancestor[at_level], weights=of_value[value[at_level]], minlength=len(taxonomy)).astype(np.int64)
+        np.bincount(ancestors, weights=of_value[values], minlength=len(part.domain)).astype(np.int64)
         for of_value in (before, after)
     ]
     present = np.flatnonzero(counts[0] + counts[1])
     order = present[np.argsort(-(counts[0] + counts[1])[present], kind="stable")]
-    return Tally(order, counts[0][order], counts[1][order])
+    return LevelCounts(order, counts[0][order], counts[1][order])
 
 
-def _lower_rows(taxonomy: Taxonomy, lower: Tally, upper: Tally, open_above: set[int]) -> list[dict[str, Any]]:
+def _lower_rows(
+    taxonomy: Taxonomy, lower: LevelCounts, upper: LevelCounts, open_above: set[int]
+) -> list[dict[str, Any]]:
     """The largest concepts of the lower level, without those whose concept above is hidden."""
     parent = np.array(
         [_parent_among(taxonomy, number, open_above) for number in lower.concepts.tolist()], dtype=np.int64
     )
-    chosen = lower.kept(np.flatnonzero(parent >= 0)[:LOWER_ROWS])
+    chosen = lower.select(np.flatnonzero(parent >= 0)[:LOWER_ROWS])
     parent = parent[parent >= 0][:LOWER_ROWS]
     rows: list[dict[str, Any] | None] = [None] * parent.size
     for above in np.unique(parent):
         below = np.flatnonzero(parent == above)
-        totals = upper.kept(upper.concepts == above)
-        family = _rows(taxonomy, chosen.kept(below), int(totals.before[0]), int(totals.after[0]))
+        totals = upper.select(upper.concepts == above)
+        family = _rows(taxonomy, chosen.select(below), int(totals.before[0]), int(totals.after[0]))
         for place, row in zip(below.tolist(), family, strict=True):
             rows[place] = row
     return [row for row in rows if row is not None]
@@ -135,9 +127,9 @@ def _parent_among(taxonomy: Taxonomy, number: int, candidates: set[int]) -> int:
     return next((parent for parent in parents if parent in candidates), -1)
 
 
-def _rows(taxonomy: Taxonomy, counted: Tally, total_before: int, total_after: int) -> list[dict[str, Any]]:
-    before = shown_parts(counted.before.tolist(), total_before)
-    after = shown_parts(counted.after.tolist(), total_after)
+def _rows(taxonomy: Taxonomy, counted: LevelCounts, total_before: int, total_after: int) -> list[dict[str, Any]]:
+    before = show_parts(counted.before.tolist(), total_before)
+    after = show_parts(counted.after.tolist(), total_after)
     return [
         {"concept": taxonomy.ids[number], "label": taxonomy.labels[number], "before": one, "after": other}
         for number, one, other in zip(counted.concepts.tolist(), before, after, strict=True)

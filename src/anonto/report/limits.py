@@ -1,11 +1,11 @@
-"""What a report does not say: attacks that were not tried, samples, knowledge nobody was given."""
+"""Limits of a report: attacks that were not tried, samples, knowledge that no intruder was given."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonto.attacks.registry import attacks, is_linkage
 from anonto.report.verdict import names
-from anonto.risk.attacks.registry import attacks, is_linkage
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -14,22 +14,33 @@ if TYPE_CHECKING:
 
 
 def limits(data: Data, tried: Collection[str]) -> list[str]:
-    """Sentences about what was not looked at.
+    """Sentences about what was not examined.
 
     Args:
-        data: Of the report.
+        data: The data of the report.
         tried: The names of the attacks that were tried, also of those that the edition does not show.
     """
-    told = [_samples, _against_k, _knowledge, _checks, _publication]
-    return [*_attacks(tried), *(sentence for of in told for sentence in of(data))]
+    about = [_samples, _against_k, _knowledge, _checks, _publication]
+    return [*_attacks(tried), *(sentence for describe in about for sentence in describe(data))]
 
 
 def _attacks(tried: Collection[str]) -> list[str]:
+    return [
+        *describe_untried(tried),
+        "An attack that was tried gives a lower bound: a cleverer intruder may reach more.",
+    ]
+
+
+def describe_untried(tried: Collection[str]) -> list[str]:
+    """A sentence about the attacks that were not tried, each with what it needs; nothing if all were.
+
+    Args:
+        tried: The names of the others.
+    """
     of_intruders_first = sorted(attacks().values(), key=lambda one: (one.once, not one.is_linkage and not one.once))
     untried = [one for one in of_intruders_first if one.needs_trial and one.name not in tried]
     missing = [f"{one.name} ({one.not_tried})" if one.not_tried else one.name for one in untried]
-    said = [f"Not tried: {'; '.join(missing)}."] if missing else []
-    return [*said, "An attack that was tried gives a lower bound: a cleverer intruder may reach more."]
+    return [f"Not tried: {'; '.join(missing)}."] if missing else []
 
 
 def _samples(data: Data) -> list[str]:
@@ -73,7 +84,7 @@ def _knowledge(data: Data) -> list[str]:
 def _checks(data: Data) -> list[str]:
     if data["checked"]:
         return [
-            "The original was masked anew with the plan and the private record, and gave this release; its rows were "
+            "The original was masked again with the plan and the private record, and gave this release; its rows were "
             "compared one by one."
         ]
     return [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import MapPointsError, ParameterError
-from anonto.risk.telling import percent
+from anonto.attacks.shares import percent
+from anonto.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
     from anonto.report.editions import Edition
@@ -39,7 +39,7 @@ def map_points(
 
 
 def _beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether a plan has less risk and as much utility, or more utility and as little risk."""
+    """Return whether a plan has less risk and as much utility, or more utility and as little risk."""
     no_worse = one["risk"] <= other["risk"] and one["utility"] >= other["utility"]
     return no_worse and (one["risk"], one["utility"]) != (other["risk"], other["utility"])
 
@@ -49,19 +49,19 @@ def points_of(sweep: Any) -> list[Mapping[str, Any]]:
     given = sweep.to_dict() if hasattr(sweep, "to_dict") else sweep
     points = given.get("points") if isinstance(given, Mapping) else given
     if not isinstance(points, Sequence) or isinstance(points, str):
-        raise MapPointsError("a list of points")
+        raise unusable_points("a list of points")
     found = [one.to_dict() if hasattr(one, "to_dict") else one for one in points]
     for one in found:
         if not isinstance(one, Mapping):
-            raise MapPointsError("points that have keys")
+            raise unusable_points("points that have keys")
         for key, kind in KEYS.items():
             if not isinstance(one.get(key), kind) or isinstance(one[key], bool):  # type: ignore[arg-type]
-                raise MapPointsError(f"for each point its {key}")
+                raise unusable_points(f"for each point its {key}")
     return found
 
 
 def _plain(point: Mapping[str, Any]) -> dict[str, Any]:
-    """What is drawn of a point of a sweep; its interval is called by two names."""
+    """A point of a sweep as the map draws it; its interval may have either of two names."""
     further = {
         "risk_low": point.get("risk_low", point.get("low")),
         "risk_high": point.get("risk_high", point.get("high")),
@@ -71,3 +71,8 @@ def _plain(point: Mapping[str, Any]) -> dict[str, Any]:
         "on_front": bool(point.get("on_front")),
         **{key: value for key, value in further.items() if isinstance(value, int | float)},
     }
+
+
+def unusable_points(wanted: str) -> InputError:
+    """Points of a risk-utility map that cannot be drawn."""
+    return InputError(f"A map of risk and utility needs {wanted}; give the output of `anonto sweep --json`.")

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from anonto.errors import counted
-from anonto.report import charts, views
-from anonto.report.counts import spelt
+from anonto.attacks.shares import where_near
+from anonto.report import charts, gain_chart, views
+from anonto.report.counts import spell_count
 from anonto.report.levels import UPPER
 from anonto.report.words import ROLE_WORDS, guarantee_name
-from anonto.risk.telling import where_near
+from anonto.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,39 +30,45 @@ _BEFORE_SIGN = re.compile(r"(\d) %")
 
 def html_report(data: Data) -> str:
     """The report of a masked table, from what `report_data` gave."""
-    return _rendered("masked.html", report=data, version=data["anonto"])
+    return _render("masked.html", report=data, version=data["anonto"])
 
 
 def assessed_html(data: Data) -> str:
     """The report of an assessed release, from what `assessed_data` gave."""
-    return _rendered("assessed.html", report=data, version=data["provenance"]["versions"]["anonto"])
+    return _render("assessed.html", report=data, version=data["provenance"]["versions"]["anonto"])
 
 
 def sweep_html(data: Data) -> str:
     """The map of risk and utility and the plans on it, from what the ``to_dict`` of a sweep gives."""
-    return _rendered("sweep.html", sweep=data, version=version("anonto"))
+    return _render("sweep.html", sweep=data, version=version("anonto"))
 
 
-def _rendered(template: str, **said: Any) -> str:
+def _render(template: str, **said: Any) -> str:
     return _templates().get_template(template).render(said)
 
 
-@cache
-def _templates() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("anonto.report"),
+def environment_of(package: str) -> Environment:
+    """The templates of a package: every value is escaped, and a name that is not given is an error."""
+    return Environment(
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+@cache
+def _templates() -> Environment:
+    environment = environment_of("anonto.report")
     environment.filters.update(
-        interval=views.interval, number=views.number, share=views.share, spelt=spelt, unbroken=_unbroken
+        interval=views.interval, number=views.number, share=views.share, spelt=spell_count, unbroken=_keep_with_sign
     )
     environment.globals.update(
         charts=charts,
-        counted=counted,
+        gain_chart=gain_chart,
+        counted=count_of,
         guarantee_name=guarantee_name,
         role_words=ROLE_WORDS,
         upper_level=UPPER,
@@ -72,6 +78,6 @@ def _templates() -> Environment:
     return environment
 
 
-def _unbroken(page: Markup) -> Markup:
+def _keep_with_sign(page: Markup) -> Markup:
     """A page in which no line ends between a number and its sign of per cent."""
     return Markup(_BEFORE_SIGN.sub("\\1\N{NO-BREAK SPACE}%", page))  # noqa: S704 - it is markup already

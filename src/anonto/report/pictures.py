@@ -1,6 +1,6 @@
-"""What the report of an assessed release draws, as plain counts: how far cells moved, classes, levels, ontologies.
+"""Counts for the charts of an assessed release: how far cells moved, classes, levels, ontologies.
 
-Everything is counted once while the two tables are at hand; afterwards no cell of them is needed.
+Everything is counted once while the two tables are available; afterwards no cell of them is needed.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.records import count_records as count_rows
+from anonto.encoding.records import distinct_rows
+from anonto.encoding.value_space import NominalSpace, parts_of
 from anonto.report.levels import levels_between
-from anonto.table.attributes import NominalAttribute
-from anonto.table.records import counted as counted_rows
-from anonto.table.records import distinct_rows
+from anonto.utility.cells import cell_distances
 from anonto.utility.score import lost_at_random
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Longs
+    from anonto.encoding.comparison import ComparedColumn
 
-    from anonto.table.comparison import ComparedColumn
-
-    Codes = NDArray[np.int32]
 
 MOVED_BINS = 20
-"""Distances from 0 to 1 are counted in so many bins; those beyond 1 are in the last."""
+"""Number of bins for distances from 0 to 1; those beyond 1 are in the last."""
 CLASS_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 """Where the bins of class sizes begin."""
 
@@ -38,14 +37,14 @@ def pictures_of(
     pairs: Mapping[str, ComparedColumn],
     unchanged: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Everything that is drawn of two tables.
+    """Everything that the charts of two tables need.
 
     Args:
         columns: The columns of both tables.
         steps: The columns that each step masks.
         known: Those by which records are put into classes: what an intruder may know.
         pairs: For each masked column its cells before and after.
-        unchanged: For each step the records that it left as they were, where the rows are not at hand.
+        unchanged: For each step the number of records that it left as they were, where the rows are not available.
     """
     classes = [columns[name] for name in known]
     if unchanged is None:
@@ -54,7 +53,7 @@ def pictures_of(
         "columns": {name: _column(pairs[name]) for step in steps for name in step},
         "unchanged_records": list(unchanged),
         "classes": {"columns": list(known), **_classes(classes)} if classes else None,
-        "varied": {name: _varied(column) for name, column in columns.items()},
+        "varied": {name: _count_varied(column) for name, column in columns.items()},
         "ontologies": _ontologies(columns),
         "at_random": asdict(lost_at_random(columns, [name for step in steps for name in step])),
     }
@@ -65,7 +64,7 @@ def _unchanged_records(columns: Sequence[ComparedColumn]) -> int:
     return int(np.count_nonzero(np.logical_and.reduce([one.same() for one in columns])))
 
 
-def _varied(column: ComparedColumn) -> int:
+def _count_varied(column: ComparedColumn) -> int:
     """How many cells of the original differ from the most frequent one."""
     counts = column.counts("original")
     return int(counts.sum() - counts.max(initial=0))
@@ -90,34 +89,33 @@ def _column(column: ComparedColumn) -> dict[str, Any]:
     before, after = column.counts("original"), column.counts("masked")
     moved = ~column.same()
     had_value, amounts = moved & (column.original >= 0), column.amounts.masked
-    distances = _distances(column, column.original[moved], column.masked[moved])
+    distances = cell_distances(column, column.original[moved], column.masked[moved])
     # A bin has its upper end: a cell that moved by 0.05 exactly is in the first.
     bins = np.clip(np.ceil(distances * MOVED_BINS - 1e-9).astype(np.int64) - 1, 0, MOVED_BINS - 1)
     return {
         "changed": int(amounts[had_value].sum()),
         "missing": {"before": int(before[-1]), "after": int(after[-1])},
-        "moved": counted_rows(bins, MOVED_BINS, amounts[moved]).tolist(),
+        "moved": count_rows(bins, MOVED_BINS, amounts[moved]).tolist(),
         "median_moved": _median(distances, amounts[moved]) if distances.size else 0.0,
-        "same_frequencies": bool(np.array_equal(before[:-1], after[:-1])),
-        "levels": levels_between(column.attribute, before[:-1], after[:-1]),
+        "same_frequencies": _have_same_frequencies(column),
+        "levels": levels_between(column.value_space, before[:-1], after[:-1]),
     }
 
 
-def _median(numbers: NDArray[np.float64], amounts: NDArray[np.int64]) -> float:
-    """Of numbers that occur so often each."""
+def _have_same_frequencies(column: ComparedColumn) -> bool:
+    """Whether each value has as many records as before or, with weights, as many people up to rounding."""
+    before, after = (column.frequencies(which)[:-1] for which in ("original", "masked"))
+    if column.weights is None:
+        return bool(np.array_equal(before, after))
+    return bool(np.allclose(before, after, rtol=1e-9, atol=0.0))
+
+
+def _median(numbers: Floats, amounts: Longs) -> float:
+    """The median of numbers, from how often each occurs."""
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(amounts[order])
     middle = np.searchsorted(ends, [(ends[-1] - 1) // 2, ends[-1] // 2], side="right")
     return float(numbers[order[middle]].mean())
-
-
-def _distances(column: ComparedColumn, before: Codes, after: Codes) -> NDArray[np.float64]:
-    """How far apart cells are that have a value before or after; one that gets a value, or loses it, moved by 1."""
-    both = (before >= 0) & (after >= 0)
-    out = np.ones(before.size)
-    if both.any():
-        out[both] = column.attribute.pair_distances(before[both], after[both])
-    return np.asarray(out[(before >= 0) | (after >= 0)])
 
 
 def _classes(columns: Sequence[ComparedColumn]) -> dict[str, Any]:
@@ -126,7 +124,7 @@ def _classes(columns: Sequence[ComparedColumn]) -> dict[str, Any]:
     for when, which in (("before", "original"), ("after", "masked")):
         sides = [column.side(which) for column in columns]
         codes, number = distinct_rows([own for own, _ in sides])
-        sizes = counted_rows(number, codes.shape[0], sides[0][1])
+        sizes = count_rows(number, codes.shape[0], sides[0][1])
         ends = [*CLASS_SIZES[1:], np.inf]
         found[when] = [
             int(sizes[(sizes >= first) & (sizes < end)].sum()) for first, end in zip(CLASS_SIZES, ends, strict=True)
@@ -139,17 +137,17 @@ def _ontologies(columns: Mapping[str, ComparedColumn]) -> list[dict[str, Any]]:
     """The ontologies of all columns, each once, by the hash of their content."""
     found: dict[str, dict[str, Any]] = {}
     for column in columns.values():
-        for part in getattr(column.attribute, "parts", (column.attribute,)):
-            if isinstance(part, NominalAttribute):
-                told = part.space.provenance
+        for part in parts_of(column.value_space):
+            if isinstance(part, NominalSpace):
+                origin = part.space.provenance
                 found.setdefault(
-                    f"{told.sha256} {told.source}",
+                    f"{origin.sha256} {origin.source}",
                     {
-                        "name": told.source,
-                        "format": told.format,
-                        "version": told.version,
+                        "name": origin.source,
+                        "format": origin.format,
+                        "version": origin.version,
                         "concepts": len(part.space),
-                        "sha256": told.sha256,
+                        "sha256": origin.sha256,
                     },
                 )
     return list(found.values())

@@ -1,4 +1,4 @@
-"""Where a report comes from: versions of programs, hashes of the plan and of the ontologies; no seed, path or name."""
+"""The provenance of a report: versions of programs, hashes of the plan and of the ontologies; no seed and no path."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from anonto.report.data import without_paths
+from anonto.io.toml import to_toml
+from anonto.report.data import strip_paths
 from anonto.report.editions import plan_shown
-from anonto.toml import to_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ PACKAGES = ("anonto", "numpy", "polars", "numba", "scipy", "scikit-learn")
 def provenance(plan: Mapping[str, Any], ontologies: Sequence[Mapping[str, Any]], gate: Gate) -> dict[str, Any]:
     """Versions and hashes.
 
-    The hash of the whole plan is in the internal edition alone: a parameter that is kept back could be found from it by
-    trying. The hash of what is published of the plan is in both, and ties them together.
+    The hash of the whole plan is in the internal edition alone: a parameter that is kept back could be found by
+    hashing guesses. The hash of what is published of the plan is in both, and ties them together.
     """
     hashes = {"published_plan_sha256": _sha256(canonical(plan, "public"))}
     if gate.is_internal:
@@ -41,7 +41,7 @@ def provenance(plan: Mapping[str, Any], ontologies: Sequence[Mapping[str, Any]],
 
 def canonical(plan: Mapping[str, Any], edition: Edition) -> str:
     """The text of a plan that is hashed: TOML with names of ontologies in place of paths."""
-    return to_toml(without_paths(plan_shown(plan, edition)), {}).strip() + "\n"
+    return to_toml(strip_paths(plan_shown(plan, edition)), {}).strip() + "\n"
 
 
 def _version(package: str) -> str | None:

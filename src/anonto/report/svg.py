@@ -1,30 +1,36 @@
-"""Pieces of drawings that stand in a page, and take their colours and their font from it.
+"""SVG primitives: the only module that writes SVG.
 
-Places and lengths are in units of the drawing, from its upper left corner. Every text and every attribute is escaped
-here, so any script and any sign can be in a label.
+A drawing inside a page takes its colours and font from the page; a drawing in a file of its own has a style sheet.
+Coordinates and lengths are in units of the drawing, from its upper left corner. Every text and every attribute is
+escaped here, so a label can contain any character.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup
 
-Colour = Literal["before", "after", "faint", "line", "warn", "warn-ground", "good", "ground"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SeriesColour = Literal["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"]
+Colour = Literal["before", "after", "ink", "faint", "line", "warn", "warn-ground", "good", "ground"] | SeriesColour
+"""Names of the CSS variables that hold the colours; ``s0`` to ``s7`` are those of data series."""
 Anchor = Literal["start", "middle", "end"]
-Shape = Literal["circle", "diamond", "square"]
+Shape = Literal["circle", "square", "diamond", "triangle"]
 
 
 def element(name: str, *content: str, **attributes: float | str | None) -> Markup:
-    """An element with what stands in it: texts, which are escaped, and other elements.
+    """An element and its content: texts, which are escaped, and other elements.
 
     Args:
-        name: Of the element.
-        content: What stands in it.
+        name: The tag.
+        content: Texts and elements inside it.
         attributes: By name, with ``_`` for ``-``; those that are None are left out.
     """
     spelt = Markup("").join(
-        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _spelt(value))
+        Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), _spell_number(value))
         for key, value in attributes.items()
         if value is not None
     )
@@ -33,23 +39,28 @@ def element(name: str, *content: str, **attributes: float | str | None) -> Marku
     return Markup("<{0}{1}>{2}</{0}>").format(name, spelt, Markup("").join(content))
 
 
-def drawing(width: float, height: float, title: str, *content: Markup, description: str = "") -> Markup:
+def drawing(
+    width: float, height: float, title: str, *content: Markup, description: str = "", style: str | None = None
+) -> Markup:
     """A whole drawing.
 
     Args:
-        width: In its own units; the page says how large they are.
+        width: In its own units; the page sets their size.
         height: In the same units.
-        title: What it shows, for those who do not see it; must differ between the drawings of a page.
-        content: Its pieces, those behind others first.
-        description: What is to be seen in it, for those who do not see it.
+        title: Accessible name of the drawing; must differ between the drawings of a page.
+        content: Its pieces, from back to front.
+        description: The data shown, for screen readers.
+        style: CSS that sets colours and font, for a drawing in a file of its own; None inside a page.
     """
     return element(
         "svg",
         element("title", title),
         *([element("desc", description)] if description else []),
+        *([] if style is None else [element("style", Markup(style))]),  # noqa: S704 - CSS written in this package
         "\n",
         *(piece + Markup("\n") for piece in content),
-        viewBox=f"0 0 {_spelt(width)} {_spelt(height)}",
+        xmlns=None if style is None else "http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {_spell_number(width)} {_spell_number(height)}",
         role="img",
         aria_label=title,
         fill="currentColor",
@@ -66,7 +77,7 @@ def text(
     colour: Colour | None = None,
     bold: bool = False,
 ) -> Markup:
-    """A line of text on the height of a middle line."""
+    """A line of text, centred vertically on ``y``."""
     return element(
         "text",
         said,
@@ -80,9 +91,17 @@ def text(
 
 
 def line(
-    x1: float, y1: float, x2: float, y2: float, colour: Colour | None, *, width: float = 1, dashed: bool = False
+    x1: float,
+    y1: float,
+    x2: float,
+    y2: float,
+    colour: Colour | None,
+    *,
+    width: float = 1,
+    dashes: str | None = None,
+    opacity: float = 1,
 ) -> Markup:
-    """A straight line; without a colour, in that of the text."""
+    """A straight line; without a colour, in the colour of the text."""
     return element(
         "line",
         x1=x1,
@@ -91,44 +110,85 @@ def line(
         y2=y2,
         stroke=ink(colour) if colour else "currentColor",
         stroke_width=None if width == 1 else width,
-        stroke_dasharray="5 3" if dashed else None,
+        stroke_dasharray=dashes,
+        opacity=None if opacity == 1 else opacity,
     )
+
+
+def polyline(
+    points: Iterable[tuple[float, float]], colour: Colour, *, width: float = 1, dashes: str | None = None
+) -> Markup:
+    """A line through points."""
+    return element(
+        "polyline",
+        points=_join_points(points),
+        fill="none",
+        stroke=ink(colour),
+        stroke_width=width,
+        style="stroke-linejoin:round",
+        stroke_dasharray=dashes,
+    )
+
+
+def polygon(corners: Iterable[tuple[float, float]], **attributes: float | str | None) -> Markup:
+    """A closed shape."""
+    return element("polygon", points=_join_points(corners), **attributes)
 
 
 def bar(x: float, y: float, width: float, height: float, colour: Colour, *, opacity: float = 1) -> Markup:
     """A filled rectangle."""
-    shine = None if opacity == 1 else opacity
-    return element("rect", x=x, y=y, width=max(width, 0), height=height, fill=ink(colour), opacity=shine)
+    return element(
+        "rect",
+        x=x,
+        y=y,
+        width=max(width, 0),
+        height=height,
+        fill=ink(colour),
+        opacity=None if opacity == 1 else opacity,
+    )
 
 
 def interval(low: float, high: float, y: float, colour: Colour | None = None, *, width: float = 1) -> Markup:
-    """A level line between two ends that are marked."""
+    """A horizontal line with a tick at either end."""
     ends = (line(end, y - 4, end, y + 4, colour, width=width) for end in (low, high))
     return Markup("").join([line(low, y, high, y, colour, width=width), *ends])
 
 
 def mark(shape: Shape, x: float, y: float, radius: float, **attributes: float | str | None) -> Markup:
-    """A point, in one of the shapes that look equally large."""
+    """A point marker; all shapes look equally large."""
     if shape == "circle":
         return element("circle", cx=x, cy=y, r=radius, **attributes)
     if shape == "square":
         half = 0.92 * radius
         return element("rect", x=x - half, y=y - half, width=2 * half, height=2 * half, rx=1.5, **attributes)
     wide = 1.3 * radius
-    corners = ((x, y - wide), (x + wide, y), (x, y + wide), (x - wide, y))
-    return element("polygon", points=" ".join(f"{_spelt(a)},{_spelt(b)}" for a, b in corners), **attributes)
+    if shape == "triangle":
+        corners = ((x, y - wide), (x + 1.15 * radius, y + 0.9 * radius), (x - 1.15 * radius, y + 0.9 * radius))
+        return polygon(corners, **attributes)
+    return polygon(((x, y - wide), (x + wide, y), (x, y + wide), (x - wide, y)), **attributes)
+
+
+def rotate(x: float, y: float, degrees: float, piece: Markup) -> Markup:
+    """A piece drawn around the origin, turned and moved to a point."""
+    return element(
+        "g", piece, transform=f"translate({_spell_number(x)} {_spell_number(y)}) rotate({_spell_number(degrees)})"
+    )
 
 
 def ink(colour: Colour) -> str:
-    """A colour of the page."""
+    """The CSS value of a colour."""
     return f"var(--{colour})"
 
 
-def shortened(label: str, longest: int) -> str:
-    """A label that fits, with a sign where it was cut."""
+def shorten(label: str, longest: int) -> str:
+    """A label cut to a length, with an ellipsis if it was longer."""
     return label if len(label) <= longest else label[: longest - 1].rstrip(" ,;") + "…"
 
 
-def _spelt(value: float | str) -> str:
-    """A number with as many digits as can be seen."""
+def _join_points(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{_spell_number(x)},{_spell_number(y)}" for x, y in points)
+
+
+def _spell_number(value: float | str) -> str:
+    """A number to two decimals, without trailing zeros."""
     return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")

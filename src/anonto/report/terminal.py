@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import counted, listed
+from anonto.wording import count_of, list_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
 def terminal_summary(data: Mapping[str, Any]) -> list[str]:
-    """What was masked and how far it moved, one line for each column; warnings at the end."""
+    """The masked columns and how far they moved, one line each; warnings at the end."""
     table = data["table"]
-    lines = [f"{counted(table['records'], 'record')}, {counted(table['columns'], 'column')}"]
+    unit = count_of(table["records"], "record")
+    if "rows" in table:
+        unit = f"{count_of(table['records'], 'person')} in {count_of(table['rows'], 'row')}"
+    lines = [f"{unit}, {count_of(table['columns'], 'column')}"]
     if table["dropped_columns"]:
-        lines.append(f"dropped: {listed(table['dropped_columns'])}")
+        lines.append(f"dropped: {list_names(table['dropped_columns'])}")
     if table["dropped_records"]:
         lines.append(f"records dropped: {table['dropped_records']}")
     width = max((len(column["name"]) for column in data["columns"]), default=0)
@@ -25,5 +28,5 @@ def terminal_summary(data: Mapping[str, Any]) -> list[str]:
         for column in data["columns"]
     ]
     if table["released_as_is"]:
-        lines.append(f"released as they are: {listed(one['name'] for one in table['released_as_is'])}")
+        lines.append(f"released as they are: {list_names(one['name'] for one in table['released_as_is'])}")
     return [*lines, *(f"Warning: {warning}" for warning in data["warnings"])]

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import listed
-from anonto.methods.registry import MOVES_APART
-from anonto.report.gate import step_of
-from anonto.report.words import guarantee_name
-from anonto.risk.alignment import SHUFFLED
-from anonto.risk.attacks.registry import attacks, is_linkage
-from anonto.risk.attacks.row_order import RowOrder
-from anonto.risk.findings import (
+from anonto.attacks.alignment import SHUFFLED
+from anonto.attacks.findings import (
     GUESSABLE_SEED,
     NOT_ATTACKED,
     OF_A_PROOF,
     SINGLES_OUT,
+    WHO_IS_IN,
     WITHOUT_A_CONCEPT,
-    of_a_proof,
+    describe_exceeded_proof,
 )
-from anonto.risk.row_order import FINDING as FOUND_IN_ORDER
-from anonto.risk.row_order import IN_ORDER
-from anonto.risk.row_order import KNOWN as KNOWN_ORDER
-from anonto.risk.telling import PassedFloat, percent
+from anonto.attacks.registry import attacks, is_linkage, is_of_two_releases
+from anonto.attacks.shares import PassedFloat, percent
+from anonto.methods.registry import MOVES_APART
+from anonto.report.gate import step_of
+from anonto.report.words import guarantee_name
+from anonto.wording import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -34,16 +31,16 @@ WITHOUT_A_BOUND = ", so k does not bound the risk here"
 
 
 def verdict(data: Data) -> dict[str, str]:
-    """What the worst intruder reaches, what the analyst keeps, what is proved and what to do next."""
+    """Sentences about the worst intruder, the analyst's loss, and the guarantees with what to do next."""
     return {"risk": _risk(data), "utility": _utility(data), "guarantee": _guarantee(data)}
 
 
 def worst_attack(attacks: Iterable[Data]) -> Data | None:
     """The linkage that reached most, also where only a bound of it is shown."""
-    return max((one for one in attacks if is_linkage(one["attack"])), key=_reached, default=None)
+    return max((one for one in attacks if is_linkage(one["attack"])), key=_rate_shown, default=None)
 
 
-def _reached(row: Data) -> float:
+def _rate_shown(row: Data) -> float:
     """The rate, or the bound that is shown in its place."""
     if row["rate"] is not None:
         return float(row["rate"])
@@ -65,7 +62,8 @@ def _risk(data: Data) -> str:
         return "How many persons an intruder links is not published."
     if worst is None:
         return "No linkage was tried: the plan names no column by which an intruder could know a person."
-    known = names(worst["columns"]) or KNOWN_ORDER
+    knows = attacks()[worst["attack"]].knows
+    known = names(worst["columns"]) or knows[:1].lower() + knows[1:].removesuffix(".")
     does = attacks()[worst["attack"]].verdict or f"uses {worst['attack']}"
     if worst["rate"] is None and worst["low"] is None and worst["high"] is None:
         return f"Too few persons were attacked to publish how many the worst intruder, who knows {known}, links."
@@ -75,11 +73,11 @@ def _risk(data: Data) -> str:
         f"{whom}, who knows {known} and {does}, links {worst['shown']} of the persons to their released "
         f"record{_interval(worst)}; {_against_chance(worst)}{_against_k(worst)}."
     )
-    return " ".join([said, *_declared(data, worst), *_whole_rows(data), *_not_attacked(data)])
+    return " ".join([said, *_describe_declared(data, worst), *_whole_rows(data), *_not_attacked(data)])
 
 
-def _declared(data: Data, worst: Data) -> list[str]:
-    """The second line of the headline: what those reach who know declared quasi-identifiers alone."""
+def _describe_declared(data: Data, worst: Data) -> list[str]:
+    """The second sentence of the headline: the worst intruder who knows declared quasi-identifiers only."""
     if worst["declared"]:
         return []
     found = worst_attack(one for one in data["attacks"] if one["declared"])
@@ -92,9 +90,10 @@ def _declared(data: Data, worst: Data) -> list[str]:
 
 
 def _whole_rows(data: Data) -> list[str]:
-    """What is read off rows that leave whole."""
+    """Sentences about cells that are read off rows released whole."""
     return [
-        f"Rows leave whole: knowing {names(one['columns'])} is enough to find and read them. {one['reading']}"
+        f"Whole rows are released: anyone who knows {names(one['columns'])} can find them and read the rest. "
+        f"{one['reading']}"
         for one in data["attacks"]
         if one["whole_rows"]
     ]
@@ -104,7 +103,10 @@ def _not_attacked(data: Data) -> list[str]:
     left_out = data["table"]["not_attacked"]
     if not left_out:
         return []
-    return [f"Not attacked was what leaves besides ({names(left_out)}): whoever knows that may link more persons."]
+    return [
+        f"Other released columns were not attacked ({names(left_out)}): an intruder who knows them may link more "
+        "persons."
+    ]
 
 
 def _interval(row: Data) -> str:
@@ -118,7 +120,7 @@ def _against_chance(row: Data) -> str:
     if row["rate"] is None or row["low"] == 0 < row["rate"]:  # a bound, or an end that was rounded to 0
         return f"blind guessing links {chance}"
     if row["low"] <= row["baseline"]:
-        return f"that cannot be told from blind guessing, which links {chance}"
+        return f"that does not differ significantly from blind guessing, which links {chance}"
     times = row["rate"] / row["baseline"] if row["baseline"] and row["rate"] is not None else 0.0
     if times >= 2:
         return f"that is {times:,.0f} times what blind guessing links ({chance})"
@@ -131,10 +133,10 @@ def _against_k(row: Data) -> str:
         return ""
     if limit is None:
         return ", and the rate is above 1 in k (k is not published)" if beyond == "above" else ""
-    words = {"above": "is above", "below": "is below", "equal": "cannot be told from"}
+    words = {"above": "is above", "below": "is below", "equal": "does not differ significantly from"}
     more = ""
     if beyond == "above":
-        more = f"{ALLOWED}. {of_a_proof(row['draws'])}" if row["k_proved"] else WITHOUT_A_BOUND
+        more = f"{ALLOWED}. {describe_exceeded_proof(row['draws'])}" if row["k_proved"] else WITHOUT_A_BOUND
     return f", and the rate {words[beyond]} 1/k = {100 * limit:.3g} %{more}"
 
 
@@ -159,7 +161,8 @@ def _utility(data: Data) -> str:
             f"; a model that predicts {told['column']} reaches {told['masked']:.2f} where the original gives "
             f"{told['original']:.2f} and guessing {told['blind']:.2f}"
         )
-    return f"{sentence}."
+    weight = data["table"].get("weight")
+    return f"{sentence}." if weight is None else f"{sentence}. These figures are weighted by {weight}."
 
 
 def _frequencies(columns: Sequence[Data]) -> str:
@@ -200,30 +203,30 @@ def _dependence(pairs: Sequence[Data]) -> str:
 
 
 def _guarantee(data: Data) -> str:
-    return f"{_proved(data)}; {_next(data)}."
+    return f"{_describe_proved(data)}; {_next(data)}."
 
 
-def _proved(data: Data) -> str:
+def _describe_proved(data: Data) -> str:
     steps = data["steps"]
     if not steps:
         return "Nothing was masked, so nothing is proved"
     proved = [one for one in steps if one["guarantee"]["proved"]]
     others = [one for one in steps if not one["guarantee"]["proved"]]
-    methods = listed(dict.fromkeys(one["method"] for one in others))
+    methods = list_names(dict.fromkeys(one["method"] for one in others))
     if not data["table"]["records"]:
-        return "Nothing is proved, as there is nobody whom a proof could be about"
+        return "Nothing is proved: the release has no records"
     if not proved:
-        return f"Nothing is proved of this release ({methods}), so the rates measured here are all that is known"
-    kinds = listed(dict.fromkeys(guarantee_name(one["guarantee"]) for one in proved))
+        return f"No guarantee is proved for this release ({methods}), so the rates measured here are all that is known"
+    kinds = list_names(dict.fromkeys(guarantee_name(one["guarantee"]) for one in proved))
     unchecked = "" if data["checked"] else " and if this plan made the release, which is taken as given here"
-    two = any(one["attack"] == "composition" for one in data["attacks"])
+    two = any(is_of_two_releases(one["attack"]) for one in data["attacks"])
     twice = ", which are those of a single release, while there are two" if two else ""
-    said = f"Proved is {kinds}, on the conditions below{twice}{unchecked}"
-    return f"{said}; nothing is proved of the other steps ({methods})" if others else said
+    said = f"Proved: {kinds}, under the conditions below{twice}{unchecked}"
+    return f"{said}; nothing is proved for the other steps ({methods})" if others else said
 
 
 def _next(data: Data) -> str:
-    """What to do next; to the public, what the figures are worth."""
+    """Advice on the next step; in the public edition, how much the figures are worth."""
     if not data["table"]["records"]:
         return "a table with records is needed to say more"
     return _for_readers(data) if data["edition"] == "public" else _for_owners(data)
@@ -232,42 +235,43 @@ def _next(data: Data) -> str:
 def _for_readers(data: Data) -> str:
     if _only_of_proofs(data):
         return "that an attack linked more than the proved 1 in k can be chance, or a condition that does not hold"
-    if any(IN_ORDER in one for one in data["findings"]):
-        return "that its rows stand in the order of the original is a known weakness of this release"
+    weakness = next((one.weakness for one in attacks().values() if one.finding and one.finding in data["findings"]), "")
+    if weakness:
+        return f"that {weakness} is a known weakness of this release"
     if data["findings"]:
         return "that an attack links more than 1 in k is a known weakness of this release"
-    unmasked = _unmasked(data)
+    unmasked = _unmasked_columns(data)
     if unmasked:
-        return f"{names(unmasked)} could help to identify a person too, and left as they were"
+        return f"{names(unmasked)} could also help to identify a person and were released unmasked"
     if data["steps"] and all(one["guarantee"]["proved"] for one in data["steps"]):
         return "the proof holds as long as these conditions do"
     return "a cleverer intruder may reach more"
 
 
 def _only_of_proofs(data: Data) -> bool:
-    """Whether all that was found is that a rate lies above a bound which is proved."""
+    """Return whether all that was found is that a rate lies above a bound which is proved."""
     return bool(data["findings"]) and all(OF_A_PROOF in one for one in data["findings"])
 
 
-def _unmasked(data: Data) -> list[str]:
-    """Columns that leave as they were and may be known: declared so, or not described at all."""
+def _unmasked_columns(data: Data) -> list[str]:
+    """Columns that are released unmasked and may be known: declared so, or not described at all."""
     return [one["name"] for one in data["table"]["released_as_is"] if one["role"] in {"quasi-identifier", None}]
 
 
 TO_DO = {
     SHUFFLED: "give the private record",
-    IN_ORDER: "save it with its rows in random order",
     GUESSABLE_SEED: "mask the table again without giving a seed",
-    WITHOUT_A_CONCEPT: "mend the codes without a concept, or set unmatched to 'nearest-ancestor' or 'drop'",
+    WITHOUT_A_CONCEPT: "fix the codes without a concept, or set unmatched to 'nearest-ancestor' or 'drop'",
     SINGLES_OUT: f"take a method that does not move whole rows, such as {MOVES_APART}, or drop columns",
+    WHO_IS_IN: "decide whether it may be known who is in the table, or release fewer columns or noisier ones",
     NOT_ATTACKED: "assess the table where its rows fit, or drop or declare these columns",
 }
-"""What helps against a finding that has these words in it; against others, a stronger method."""
+"""Advice for a finding with these words in it; for others, a stronger method."""
 STRONGER = "take a larger k, or a method with a proof over all these columns"
 
 
 def _for_owners(data: Data) -> str:
-    unmasked = _unmasked(data)
+    unmasked = _unmasked_columns(data)
     if _only_of_proofs(data):
         return (
             "do not release it as it is: see whether these conditions hold, mask the table again with a new seed and "
@@ -289,27 +293,28 @@ def _for_owners(data: Data) -> str:
 
 
 def _to_do(findings: Sequence[str]) -> list[str]:
-    """What helps, once for all findings of a kind."""
-    helps = [next((to_do for words, to_do in TO_DO.items() if words in one), STRONGER) for one in findings]
+    """Advice, once for all findings of a kind."""
+    known = {one.finding: one.advice for one in attacks().values() if one.finding} | TO_DO
+    helps = [next((to_do for words, to_do in known.items() if words in one), STRONGER) for one in findings]
     return list(dict.fromkeys(helps))
 
 
-def public_findings(attacks: Sequence[Data]) -> list[str]:
-    """What must not be overlooked, in the numbers that may be published."""
-    found = [FOUND_IN_ORDER for one in attacks if one["attack"] == RowOrder.name]
-    for one in attacks:
+def public_findings(tried: Sequence[Data]) -> list[str]:
+    """The findings of the attacks that were tried, in numbers that may be published."""
+    found = [finding for one in tried if (finding := attacks()[one["attack"]].finding)]
+    for one in tried:
         if one["beyond_k"] != "above" or not is_linkage(one["attack"]):
             continue
         than = "1 in k (k is not published)" if one["one_in_k"] is None else f"1/k = {100 * one['one_in_k']:.3g} %"
-        proof = f"{ALLOWED}. {of_a_proof(one['draws'])}" if one["k_proved"] else ""
+        proof = f"{ALLOWED}. {describe_exceeded_proof(one['draws'])}" if one["k_proved"] else ""
         found.append(
             f"Knowing {names(one['columns'])}, {one['attack']} links {one['shown']} of the persons{_interval(one)}: "
             f"more than {than}{proof}."
         )
     found += [
-        f"Rows leave whole: knowing {names(one['columns'])}, partial-knowledge reads {one['shown']} of the persons’ "
-        "other cells off the one row that has what is known."
-        for one in attacks
+        f"Whole rows are released: anyone who knows {names(one['columns'])} can find them and read the rest; "
+        f"{one['attack']} reads {one['shown']} of the persons’ other cells off the one row that has what is known."
+        for one in tried
         if one["whole_rows"]
     ]
     return found
@@ -319,5 +324,5 @@ def names(columns: Iterable[str]) -> str:
     """'a, b and c': names of columns in a sentence."""
     all_names = list(columns)
     if len(all_names) > 8:
-        return listed(all_names, 7)
+        return list_names(all_names, 7)
     return " and ".join([", ".join(all_names[:-1]), all_names[-1]] if len(all_names) > 1 else all_names)

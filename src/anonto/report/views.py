@@ -1,24 +1,22 @@
-"""What the templates ask of the data of a report: a choice of rows, their order, a number as a text."""
+"""Views of a report's data for the templates: a choice of rows, their order, a number as a text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import listed
+from anonto.attacks.registry import is_linkage, measured_by
+from anonto.attacks.shares import PassedFloat, percent
 from anonto.report.charts import MOST_COLUMNS, MOST_GROUPS
 from anonto.report.counts import NOT_SHOWN
 from anonto.report.editions import has_widths
 from anonto.report.map_points import OWN
-from anonto.risk.attacks.registry import is_linkage
-from anonto.risk.telling import PassedFloat, percent
+from anonto.wording import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     Data = Mapping[str, Any]
 
-ON_CELLS = "interval-disclosure"
-"""The attack on cells, which has a table of its own."""
 MEASURES = {
     "rmse": "Distance moved",
     "hellinger": "Frequencies",
@@ -45,7 +43,7 @@ def share(value: float | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """With as many digits as it may have; the public edition rounds to two."""
+    """Format a number with as many digits as it may have; the public edition rounds to two."""
     if value is None:
         return NOT_SHOWN
     return f"{value:.{2 if isinstance(value, PassedFloat) else 3}f}"
@@ -83,7 +81,7 @@ def mostly_unchanged(columns: Sequence[Data]) -> list[str]:
 
 
 def frequency_remarks(rows: Sequence[Data]) -> list[str]:
-    """What is said below a chart of frequencies."""
+    """Remarks below a chart of frequencies."""
     drawn = rows[:MOST_GROUPS]
     remarks = []
     if len(rows) > len(drawn):
@@ -107,8 +105,17 @@ def scenarios(attacks: Iterable[Data]) -> dict[tuple[str, ...], list[Data]]:
     """The attacks on persons, by the columns that the intruder knows."""
     found: dict[tuple[str, ...], list[Data]] = {}
     for one in attacks:
-        if one["attack"] != ON_CELLS:
+        if measured_by(one["attack"]) != "cells":
             found.setdefault(tuple(one["columns"]), []).append(one)
+    return found
+
+
+def on_cells(attacks: Iterable[Data]) -> dict[str, list[Data]]:
+    """The attacks on cells, by name."""
+    found: dict[str, list[Data]] = {}
+    for one in attacks:
+        if measured_by(one["attack"]) == "cells":
+            found.setdefault(one["attack"], []).append(one)
     return found
 
 
@@ -156,7 +163,7 @@ def most_changed(pairs: Sequence[Data]) -> list[str]:
 
 
 def correlations(pairs: Sequence[Data], names: Sequence[str], which: str) -> dict[tuple[str, ...], float]:
-    """Of each pair of these columns the distance correlation, before, after, or how much it changed."""
+    """The distance correlation of each pair of these columns: before, after, or its change."""
     return {
         tuple(one["columns"]): one["change"] if which == "change" else one["distance_correlation"][which]
         for one in pairs
@@ -194,14 +201,14 @@ def sweep_marks(points: Sequence[Data], chosen: str | None) -> list[dict[str, An
     return marks
 
 
-def told_once(skipped: Sequence[Data]) -> list[tuple[str, str]]:
+def group_skipped(skipped: Sequence[Data]) -> list[tuple[str, str]]:
     """Plans that could not be tried, by reason; several of one method by its name and their number."""
     by_reason: dict[str, dict[str, list[str]]] = {}
     for one in skipped:
         by_reason.setdefault(one["reason"], {}).setdefault(one["label"].split(" (")[0], []).append(one["label"])
     return [
         (
-            listed(
+            list_names(
                 labels[0] if len(labels) == 1 else f"{name} ({len(labels)} plans)" for name, labels in names.items()
             ),
             why,

@@ -21,6 +21,8 @@ from anonto.stats.marginality import (
     marginality_variance,
 )
 from anonto.stats.records import record_distances
+from anonto.stats.set_centre import set_distance_correlation, set_mean, set_variance
+from anonto.stats.sets import set_distance
 
 __all__ = [
     "IndependenceTest",
@@ -38,4 +40,8 @@ __all__ = [
     "record_distances",
     "semantic_mean",
     "semantic_variance",
+    "set_distance",
+    "set_distance_correlation",
+    "set_mean",
+    "set_variance",
 ]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.arithmetic import dot
+from anonto.encoding.columns import encode_present
+from anonto.encoding.value_space import nominal_space
 from anonto.stats.ties import TOLERANCE
-from anonto.table.attributes import nominal_attribute
-from anonto.table.columns import encode_present
 
 if TYPE_CHECKING:
-    from anonto.table.attributes import NominalAttribute
+    from anonto.encoding.value_space import NominalSpace
     from anonto.taxonomy.taxonomy import Taxonomy
 
 
@@ -25,6 +25,7 @@ def semantic_mean(
     measure: str = "wu-palmer",
     root: str = "ontology",
     *,
+    weights: Any = None,
     information_content: str = "sanchez",
 ) -> str:
     r"""The concept with the least sum of distances to all values.
@@ -37,7 +38,8 @@ def semantic_mean(
         values: Concept ids, one per record; None is missing.
         tax: The taxonomy of the values.
         measure: One of `anonto.MEASURES`.
-        root: ``"ontology"``, ``"lcs"`` (of the values) or a concept id: what the mean is looked for in.
+        root: ``"ontology"``, ``"lcs"`` (of the values) or a concept id: the domain of the mean.
+        weights: How many people each record stands for; without them each counts once.
         information_content: For lin, resnik and jiang-conrath: ``"sanchez"``, ``"seco"`` or ``"data"``.
 
     Returns:
@@ -45,8 +47,8 @@ def semantic_mean(
 
     References: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), eq. 13.
     """
-    column = encode_present(values)
-    return mean_of(nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content))
+    column = encode_present(values, weights=weights)
+    return mean_of(nominal_space(column, tax, measure=measure, root=root, information_content=information_content))
 
 
 def semantic_variance(
@@ -55,6 +57,7 @@ def semantic_variance(
     measure: str = "wu-palmer",
     root: str = "ontology",
     *,
+    weights: Any = None,
     information_content: str = "sanchez",
 ) -> float:
     r"""The mean squared distance of the values to their semantic mean.
@@ -65,16 +68,16 @@ def semantic_variance(
 
     References: Rodriguez-Garcia, Sánchez, Batet, PSD 2016, eq. 8.
     """
-    column = encode_present(values)
-    attribute = nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content)
-    to_mean = attribute.distances_to(mean_of(attribute))
-    return dot(attribute.shares, to_mean**2)
+    column = encode_present(values, weights=weights)
+    value_space = nominal_space(column, tax, measure=measure, root=root, information_content=information_content)
+    to_mean = value_space.distances_to(mean_of(value_space))
+    return dot(value_space.shares, to_mean**2)
 
 
-def mean_of(attribute: NominalAttribute) -> str:
+def mean_of(value_space: NominalSpace) -> str:
     """The semantic mean of a column that is placed in its taxonomy."""
-    means = attribute.mean_distances_of_domain()
+    means = value_space.mean_distances_of_domain()
     closest = np.flatnonzero(means <= means.min() + TOLERANCE)
-    frequency = dict(zip(attribute.column.values, attribute.counts.tolist(), strict=True))
-    ids = attribute.domain.ids
+    frequency = dict(zip(value_space.column.values, value_space.counts.tolist(), strict=True))
+    ids = value_space.domain.ids
     return min((ids[n] for n in closest.tolist()), key=lambda concept: (-frequency.get(concept, 0), concept))

@@ -1,6 +1,6 @@
 """Combinations of columns that single people out: how many records nobody else shares all values with.
 
-A missing cell counts as a value of its own, for whoever looks at the table sees that it is missing.
+A missing cell counts as a value of its own, because an intruder sees that it is missing.
 """
 
 from __future__ import annotations
@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    import polars as pl
-
-    from anonto.table.columns import Column
+    from anonto.encoding.columns import Column
 
 MOST_COLUMNS_TOGETHER = 3
 MOST_COMBINATIONS = 300
@@ -27,15 +25,25 @@ MOST_CELLS = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class SinglingOut:
+class SinglingColumns:
     """Unique records by combination, worst first, and the columns that were not combined."""
 
     combinations: tuple[tuple[tuple[str, ...], int], ...]
     left_out: tuple[str, ...]
     n_records: int
 
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, Column], sets: Sequence[tuple[str, ...]], unique_records: Sequence[int]
+    ) -> SinglingColumns:
+        """From the unique records of each set of columns."""
+        n_records = max((len(column) for column in columns.values()), default=0)
+        found = sorted(zip(sets, unique_records, strict=True), key=lambda one: (-one[1], len(one[0]), one[0]))
+        combined = {name for names in sets for name in names}
+        return cls(tuple(found), tuple(name for name in columns if name not in combined), n_records)
+
     def to_list(self) -> list[dict[str, Any]]:
-        """As plain data."""
+        """The result as plain data."""
         n = max(self.n_records, 1)
         return [
             {"columns": list(names), "unique_records": unique, "share": unique / n}
@@ -43,29 +51,12 @@ class SinglingOut:
         ]
 
 
-def singling_out(
-    columns: Mapping[str, Column], unique_records: Callable[[Sequence[tuple[str, ...]]], list[int]] | None = None
-) -> SinglingOut:
-    """Count the unique records of every combination of up to three columns; of too many the most telling ones.
-
-    Args:
-        columns: All columns.
-        unique_records: Counts them for some combinations where the records are elsewhere; None to count here.
-    """
+def combinations_to_count(columns: Mapping[str, Column]) -> list[tuple[str, ...]]:
+    """Every combination of up to three columns; of too many columns, the most identifying."""
     n_records = max((len(column) for column in columns.values()), default=0)
     telling = sorted(columns, key=lambda name: (-_entropy(columns[name]), name))
     chosen = telling[: _how_many(len(telling), n_records)]
-    sizes = range(1, MOST_COLUMNS_TOGETHER + 1)
-    together = [names for size in sizes for names in combinations(chosen, size)]
-    if unique_records is None:
-        frame = _frame({name: columns[name] for name in chosen})
-        unique = [_unique_records(frame, names) for names in together]
-    else:
-        unique = unique_records(together)
-    found = list(zip(together, unique, strict=True))
-    found.sort(key=lambda one: (-one[1], len(one[0]), one[0]))
-    left_out = tuple(name for name in columns if name not in chosen)
-    return SinglingOut(tuple(found), left_out, n_records)
+    return [names for size in range(1, MOST_COLUMNS_TOGETHER + 1) for names in combinations(chosen, size)]
 
 
 def _how_many(n_columns: int, n_records: int) -> int:
@@ -84,15 +75,12 @@ def _entropy(column: Column) -> float:
     return float(-(shares * np.log2(shares)).sum())
 
 
-def _frame(columns: Mapping[str, Column]) -> pl.DataFrame:
+def count_unique_records(columns: Mapping[str, Column], sets: Sequence[tuple[str, ...]]) -> list[int]:
+    """The records whose values no other record has, by set of columns."""
     import polars as pl
 
-    return pl.DataFrame({name: column.codes for name, column in columns.items()})
-
-
-def _unique_records(frame: pl.DataFrame, names: Sequence[str]) -> int:
-    """Records whose values no other record has."""
-    import polars as pl
-
-    groups = frame.lazy().group_by(list(names)).agg(pl.len().alias(GROUP_SIZE))
-    return int(groups.select((pl.col(GROUP_SIZE) == 1).sum()).collect().item())
+    together = dict.fromkeys(name for names in sets for name in names)
+    frame = pl.DataFrame({name: columns[name].codes for name in together}).lazy()
+    only_one = (pl.col(GROUP_SIZE) == 1).sum()
+    by_set = [frame.group_by(list(names)).agg(pl.len().alias(GROUP_SIZE)).select(only_one) for names in sets]
+    return [int(found.collect().item()) for found in by_set]

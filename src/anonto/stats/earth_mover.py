@@ -10,9 +10,7 @@ from anonto.arithmetic import dot
 from anonto.stats.transport_kernels import NOTHING, cheapest_transport
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+    from anonto.arrays import Floats
 
 
 def earth_movers_distance(a: Floats, b: Floats, distances: Floats | None, numbers: Floats | None = None) -> float:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import ParameterError, TooFewRecordsError
-from anonto.stats.dependence import two_columns
+from anonto.errors import ParameterError
+from anonto.stats.dependence import too_few_pairs, two_columns
 
 if TYPE_CHECKING:
     from anonto.taxonomy.taxonomy import Taxonomy
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class IndependenceTest:
-    """What the test found."""
+    """Result of the test."""
 
     statistic: float
     """The bias-corrected squared distance correlation."""
@@ -64,9 +64,9 @@ def independence_test(
     if not _is_count(permutations):
         raise ParameterError("permutations", "a whole number, 1 or more", permutations)
     both = two_columns(a, b, tax_a, tax_b, measure, root, information_content)
-    n = both.n_records
+    n = int(both.n_records)
     if n < 4:
-        raise TooFewRecordsError("The test of independence", 4, n)
+        raise too_few_pairs("The test of independence", 4, n)
     scale = both.unbiased_scale()
     if not scale:
         return IndependenceTest(0.0, 1.0, n, int(permutations))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from anonto.arithmetic import sum_of_products
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
+if TYPE_CHECKING:
+    from anonto.arrays import Floats, Ints, Longs
 
 
 @njit(cache=True, nogil=True)
-def weighted_rows(distances: Floats, shares: Floats) -> tuple[Floats, float]:
+def weigh_rows(distances: Floats, shares: Floats) -> tuple[Floats, float]:
     """The mean of each row, and the mean square of all distances, of a symmetric table.
 
-    Rows are added to each other, so that processors add several columns at once without changing the order of any sum.
+    Rows are added to each other, so that a processor adds several columns at once without changing the order of a sum.
     """
     means = np.zeros(distances.shape[0], np.float64)
     squares = np.zeros(distances.shape[0], np.float64)
@@ -35,8 +35,8 @@ def _add_row(row: Floats, share: float, means: Floats, squares: Floats) -> None:
 
 
 @njit(cache=True, nogil=True)
-def weighted_band(band: Floats, shares: Floats, means: Floats) -> float:
-    """The part of some rows in the mean square of all distances, and in the mean of each row, which is added to.
+def weigh_band(band: Floats, shares: Floats, means: Floats) -> float:
+    """The share of some rows in the mean square of all distances; their share in the row means is added to ``means``.
 
     The first columns of the band are its rows; the distances to the other columns count both ways.
     """
@@ -44,6 +44,7 @@ def weighted_band(band: Floats, shares: Floats, means: Floats) -> float:
     squares = np.zeros(band.shape[1], np.float64)
     for i in range(n_rows):
         _add_row(band[i], shares[i], means, squares)
+    # The distances to the other columns, seen from the rows.
     for i in range(n_rows):
         means[i] += sum_of_products(band[i, n_rows:], shares[n_rows:])
     own = sum_of_products(squares[:n_rows], shares[:n_rows])
@@ -66,6 +67,7 @@ def mean_product(
         shares: The share of the records that each pair has.
     """
     n_a, n_rows = of_a.shape[0], band.shape[0]
+    # Dᴬ P, a row for each value of b that is a row of the band.
     left = np.zeros((n_rows, n_a), np.float64)
     for t in range(n_rows):
         line = left[t]
@@ -77,6 +79,7 @@ def mean_product(
     for i in range(n_a):
         for t in range(n_rows):
             by_a[i, t] = left[t, i]
+    # Each value of b: its column of Pᵀ Dᴬ P times its distances to the rows; columns that are not rows count twice.
     of_value = np.empty(n_rows, np.float64)
     own = 0.0
     both_ways = 0.0

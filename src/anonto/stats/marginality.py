@@ -2,7 +2,7 @@ r"""Marginality: how far a value is from all the others, and the mean, variance 
 
 $$m(x_j) = \sum_{l \ne j} d(x_l, x_j)$$
 
-A nominal column so gets numbers without an order being imposed on it. References: Domingo-Ferrer, Sánchez,
+This gives a nominal column numbers without imposing an order on it. References: Domingo-Ferrer, Sánchez,
 Rufian-Torrell, Information Sciences 242 (2013).
 """
 
@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import ParameterError, listed
+from anonto.encoding.columns import complete_records, encode_present, encode_together, require_equal_lengths
+from anonto.encoding.frame_adapter import columns_of
+from anonto.encoding.value_space import nominal_space
+from anonto.errors import ParameterError
 from anonto.stats.contingency import joint_shares
 from anonto.stats.ties import TOLERANCE
-from anonto.table.attributes import nominal_attribute
-from anonto.table.columns import complete_records, encode_present, encode_together, require_equal_lengths
-from anonto.table.frames import columns_of
+from anonto.wording import list_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.table.columns import Column
+    from anonto.arrays import Floats
+    from anonto.encoding.columns import Column
     from anonto.taxonomy.taxonomy import Taxonomy
-
-    Floats = NDArray[np.float64]
 
 
 def marginality(
@@ -63,15 +61,17 @@ def marginality_mean(
     measure: str = "ancestor",
     root: str = "ontology",
     *,
+    weights: Any = None,
     information_content: str = "sanchez",
 ) -> str:
     """The value with the least marginality (Def. 1); of several the one that occurs first.
 
-    Only values that occur are candidates. The arguments are those of `marginality`.
+    Only values that occur are candidates. The arguments are those of `marginality`, and ``weights``: how many people
+    each record stands for.
     """
-    column = encode_present(values)
+    column = encode_present(values, weights=weights)
     per_value = _of_distinct(column, tax, measure, root, information_content)
-    within = TOLERANCE * max(1, len(column) - column.n_missing)
+    within = TOLERANCE * max(1, column.counts.sum())
     least = np.flatnonzero(per_value <= per_value.min() + within)
     return column.values[min(least.tolist(), key=column.first_positions().__getitem__)]
 
@@ -82,16 +82,17 @@ def marginality_numerical_mean(
     measure: str = "ancestor",
     root: str = "ontology",
     *,
+    weights: Any = None,
     information_content: str = "sanchez",
 ) -> float:
     r"""The numerical mean of a nominal column: the least marginality of its values (eq. 4).
 
     $$NumMean_M(X) = \min_j m(x_j)$$
 
-    It is the marginality of `marginality_mean`, and grows with the number of records. The arguments are those of
-    `marginality`.
+    It is the marginality of `marginality_mean`, and grows with the number of records, or of the people that they stand
+    for. The arguments are those of `marginality_mean`.
     """
-    return float(_of_distinct(encode_present(values), tax, measure, root, information_content).min())
+    return float(_of_distinct(encode_present(values, weights=weights), tax, measure, root, information_content).min())
 
 
 def marginality_variance(
@@ -100,6 +101,7 @@ def marginality_variance(
     measure: str = "ancestor",
     root: str = "ontology",
     *,
+    weights: Any = None,
     information_content: str = "sanchez",
 ) -> float:
     r"""The mean marginality (Def. 2).
@@ -107,9 +109,9 @@ def marginality_variance(
     $$Var_M(X) = \frac{1}{n} \sum_j m(x_j)$$
 
     It grows with the number of records: it is (n − 1) times the mean distance of two records. The arguments are those
-    of `marginality`.
+    of `marginality_mean`; with weights, n is their sum.
     """
-    column = encode_present(values)
+    column = encode_present(values, weights=weights)
     per_value = _of_distinct(column, tax, measure, root, information_content)
     return float(column.counts @ per_value / column.counts.sum())
 
@@ -123,19 +125,20 @@ def marginality_covariance(
     root: str = "ontology",
     *,
     form: str = "sqrt",
+    weights: Any = None,
     information_content: str = "sanchez",
 ) -> float:
-    r"""How far records are out in both columns at once (Def. 3).
+    r"""Marginality covariance: how marginal records are in both columns at once (Def. 3).
 
     $$Covar_M(X, Y) = \frac{1}{n} \sum_j \sqrt{m(x_j)\,m(y_j)}$$
 
     With ``form="product"`` the root is left out. The root makes the covariance of a column with itself its variance,
     as the matrix of the paper needs. It is not centred: it is never negative, and independence does not make it 0.
-    Records that lack either value are left out.
+    Records that lack either value are left out. With ``weights`` each record counts for as many people.
     """
     if form not in FORMS:
         raise ParameterError("form", "'sqrt' or 'product'", form)
-    columns = encode_together(a, b)
+    columns = encode_together(a, b, weights=weights)
     marginalities = [
         _of_distinct(column, tax, measure, root, information_content)
         for column, tax in zip(columns, (tax_a, tax_b), strict=True)
@@ -167,7 +170,7 @@ def marginality_covariance_matrix(
     """
     if form not in FORMS:
         raise ParameterError("form", "'sqrt' or 'product'", form)
-    named = _named(columns)
+    named = _name_columns(columns)
     each = _one_for_each(taxonomies, list(named))
     encoded = [encode_present(values, name if isinstance(name, str) else None) for name, values in named.items()]
     require_equal_lengths([len(column) for column in encoded])
@@ -189,7 +192,7 @@ def marginality_covariance_matrix(
 FORMS = ("sqrt", "product")
 
 
-def _named(columns: Any) -> Mapping[str | int, Any]:
+def _name_columns(columns: Any) -> Mapping[str | int, Any]:
     """Columns by name, or by place where they have none."""
     pairs = enumerate(columns) if isinstance(columns, list | tuple) else columns_of(columns).items()
     return dict(pairs)
@@ -211,7 +214,7 @@ def _by_name(taxonomies: Mapping[str, Taxonomy], names: list[str | int]) -> list
     wrong = [str(name) for name in {*names} ^ {*taxonomies}]
     if wrong:
         must = "a mapping with the name of every column of the table and no other"
-        raise ParameterError("taxonomies", must, f"a difference at {listed(sorted(wrong))}")
+        raise ParameterError("taxonomies", must, f"a difference at {list_names(sorted(wrong))}")
     return [taxonomies[str(name)] for name in names]
 
 
@@ -222,5 +225,5 @@ def _covariance(columns: Sequence[Column], marginalities: Sequence[Floats], form
 
 
 def _of_distinct(column: Column, tax: Taxonomy, measure: str, root: str, information_content: str) -> Floats:
-    attribute = nominal_attribute(column, tax, measure=measure, root=root, information_content=information_content)
-    return attribute.mean_distances() * attribute.n_records
+    value_space = nominal_space(column, tax, measure=measure, root=root, information_content=information_content)
+    return value_space.mean_distances() * value_space.n_records

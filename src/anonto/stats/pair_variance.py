@@ -1,4 +1,4 @@
-"""What a column adds to the squared S-distance of two records: the variance of the pair over that of the column."""
+"""Contribution of a column to the squared S-distance of two records: variance of the pair over that of the column."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import numpy as np
 from anonto.arithmetic import dot, matrix_product
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Longs
 
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
 
 SCALES = ("mean", "paper")
 
@@ -33,7 +31,7 @@ def numbers_in_pair_units(numbers: Floats, counts: Longs) -> Floats:
 
 
 def weight_of_pairs(distances: Floats | None, counts: Longs, scale: str) -> float:
-    """What the distance of two values is multiplied by: one over the marginality variance; 0 without variance.
+    """Factor of the distance of two values: one over the marginality variance; 0 without variance.
 
     Args:
         distances: Of all pairs of the distinct values of a column; None where two values are equal or not.

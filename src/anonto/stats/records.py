@@ -13,27 +13,26 @@ References: Domingo-Ferrer, Sánchez, Rufian-Torrell, Information Sciences 242 (
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import AllMissingError, MissingColumnError, ParameterError, UnknownKeyError
+from anonto.encoding.columns import require_equal_lengths
+from anonto.encoding.description import ColumnDescription
+from anonto.encoding.frame_adapter import columns_of
+from anonto.encoding.prepare import encode_described, opener, prepare, rows_that_stay
+from anonto.encoding.refusals import all_missing, unknown_key
+from anonto.encoding.value_space import NumericSpace, TextSpace
+from anonto.errors import ParameterError
+from anonto.io.table import missing_column
 from anonto.stats.pair_variance import SCALES, numbers_in_pair_units, weight_of_pairs
-from anonto.table.attributes import NumericAttribute, TextAttribute
-from anonto.table.columns import require_equal_lengths
-from anonto.table.description import ColumnDescription
-from anonto.table.frames import columns_of
-from anonto.table.prepare import encode_described, opener, prepare, rows_that_stay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Longs
+    from anonto.encoding.prepare import PreparedColumn
 
-    from anonto.table.prepare import PreparedColumn
-
-    Floats = NDArray[np.float64]
 
 PLAN_KEYS = ("columns", "steps", "table")
 
@@ -58,7 +57,7 @@ def record_distances(
     """
     if scale not in SCALES:
         raise ParameterError("scale", "'mean' or 'paper'", scale)
-    prepared = _prepared(table, plan)
+    prepared = _prepare_columns(table, plan)
     n = len(prepared[0].column)
     rows = _rows(records, n)
     total = np.zeros((rows.size, n))
@@ -66,13 +65,13 @@ def record_distances(
     for one in prepared:
         present = one.column.codes >= 0
         both = np.logical_and.outer(present[rows], present)
-        total += np.where(both, _part(one, scale).between(rows), 0.0)
+        total += np.where(both, _shares_of_distance(one, scale, rows), 0.0)
         compared += both
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.sqrt(np.where(compared > 0, total * (len(prepared) / compared), np.nan))
 
 
-def _rows(records: Any, n: int) -> NDArray[np.int64]:
+def _rows(records: Any, n: int) -> Longs:
     """Positions, from positions or from one boolean for each record."""
     if records is None:
         return np.arange(n)
@@ -85,29 +84,8 @@ def _rows(records: Any, n: int) -> NDArray[np.int64]:
     return rows.astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Line:
-    """A column of numbers in its share of the squared distance: one number for each record, scaled."""
-
-    numbers: Floats
-
-    def between(self, rows: NDArray[np.int64]) -> Floats:
-        return np.asarray(np.subtract.outer(self.numbers[rows], self.numbers) ** 2)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Pairs:
-    """Another column in its share of the squared distance: a number for each pair of distinct values."""
-
-    codes: NDArray[np.int32]
-    pairs: Floats
-
-    def between(self, rows: NDArray[np.int64]) -> Floats:
-        return np.asarray(self.pairs[np.ix_(self.codes[rows], self.codes)])
-
-
-def _prepared(table: Any, plan: Any) -> list[PreparedColumn]:
-    columns = _described_columns(plan)
+def _prepare_columns(table: Any, plan: Any) -> list[PreparedColumn]:
+    columns = _column_descriptions(plan)
     descriptions = {name: ColumnDescription.from_mapping(name, given) for name, given in columns.items()}
     descriptions = {name: one for name, one in descriptions.items() if one.role != "identifier"}
     if not descriptions:
@@ -115,40 +93,43 @@ def _prepared(table: Any, plan: Any) -> list[PreparedColumn]:
     cells = columns_of(table)
     for name in descriptions:
         if name not in cells:
-            raise MissingColumnError(name, cells)
+            raise missing_column(name, cells)
     encoded = {name: encode_described(name, cells[name], one) for name, one in descriptions.items()}
     require_equal_lengths([len(column) for column in encoded.values()])
     open_once = opener(getattr(plan, "folder", None))
     stays = rows_that_stay(encoded, descriptions.__getitem__, open_once)
     if stays is not None:
-        encoded = {name: column.blanked(~stays) for name, column in encoded.items()}
+        encoded = {name: column.blank_records(~stays) for name, column in encoded.items()}
     return [
         prepare(name, encoded[name], one, open_once, range(len(encoded[name]))) for name, one in descriptions.items()
     ]
 
 
-def _described_columns(plan: Any) -> Mapping[str, Any]:
+def _column_descriptions(plan: Any) -> Mapping[str, Any]:
     described = plan.to_dict() if hasattr(plan, "to_dict") else plan
     if not isinstance(described, Mapping):
         must = "a Plan (a file is read with anonto.Plan.from_toml) or a mapping with 'columns'"
         raise ParameterError("plan", must, type(plan).__name__)
     for key in described:
         if key not in PLAN_KEYS:
-            raise UnknownKeyError(str(key), "The plan", PLAN_KEYS)
+            raise unknown_key(str(key), "The plan", PLAN_KEYS)
     columns = described.get("columns")
     if not isinstance(columns, Mapping) or not columns:
         raise ParameterError("plan", "a mapping with 'columns' that names at least one column", "none")
     return columns
 
 
-def _part(prepared: PreparedColumn, scale: str) -> _Line | _Pairs:
-    attribute = prepared.attribute
+def _shares_of_distance(prepared: PreparedColumn, scale: str, rows: Longs) -> Floats:
+    """The share of a column in the squared distance of some rows to all records."""
+    value_space = prepared.value_space
     if not len(prepared.column):
-        raise AllMissingError(0, prepared.name)
-    if isinstance(attribute, TextAttribute):
+        raise all_missing(0, prepared.name)
+    if isinstance(value_space, TextSpace):
         raise ParameterError(f"ontology of column {prepared.name!r}", "given for a nominal column", None)
     codes = prepared.column.codes
-    if isinstance(attribute, NumericAttribute):
-        return _Line(np.append(numbers_in_pair_units(attribute.numbers, attribute.counts), 0.0)[codes])
-    pairs = attribute.distances()
-    return _Pairs(codes, pairs * weight_of_pairs(pairs, attribute.counts, scale))
+    if isinstance(value_space, NumericSpace):
+        numbers = np.append(numbers_in_pair_units(value_space.numbers, value_space.counts), 0.0)[codes]
+        return np.asarray(np.subtract.outer(numbers[rows], numbers) ** 2)
+    distances = value_space.distances()
+    weighted = distances * weight_of_pairs(distances, value_space.counts, scale)
+    return np.asarray(weighted[np.ix_(codes[rows], codes)])

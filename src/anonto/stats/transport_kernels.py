@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Longs = NDArray[np.int64]
+if TYPE_CHECKING:
+    from anonto.arrays import Bools, Floats, Longs
 
 NOTHING = 1e-15
 """Shares below this are left over by rounding."""
@@ -16,10 +16,11 @@ NOTHING = 1e-15
 
 @njit(cache=True, nogil=True)
 def cheapest_transport(supply: Floats, demand: Floats, costs: Floats) -> float:
-    """The least cost of carrying all supplies to all demands, which add up to the same.
+    """The least cost of carrying all supplies to all demands, which add up to the same amount.
 
-    One demand after the other is met along the cheapest way: from a source with something left, or from one that has
-    none and is relieved elsewhere by another. Prices of the sources keep all ways non-negative.
+    Successive shortest paths (Edmonds and Karp 1972): one demand after the other is met along the cheapest way, from a
+    source with something left, or from one that has none and is relieved elsewhere by another. Prices of the sources
+    keep all costs non-negative.
 
     Args:
         supply: Of each source.
@@ -37,10 +38,12 @@ def cheapest_transport(supply: Floats, demand: Floats, costs: Floats) -> float:
             end = cheapest_way(sink, left, prices, carried, costs, ways, done, relieved, by_sink)
             if end < 0:
                 break
+            # As much as the whole way can carry.
             amount, source = min(missing, left[end]), end
             while relieved[source] >= 0:
                 amount = min(amount, carried[relieved[source], by_sink[source]])
                 source = relieved[source]
+            # Carry it: every source on the way takes over from the one it relieves.
             missing -= amount
             left[end] = max(left[end] - amount, 0.0)
             if left[end] < NOTHING:
@@ -54,6 +57,7 @@ def cheapest_transport(supply: Floats, demand: Floats, costs: Floats) -> float:
                     carried[other, place] = 0.0
                 source = other
             carried[source, sink] += amount
+            # New prices, so that the next shortest way is found by Dijkstra's algorithm again.
             for one in range(n_sources):
                 if ways[one] < ways[end]:
                     prices[one] += ways[end] - ways[one]
@@ -74,9 +78,10 @@ def cheapest_way(
 ) -> int:
     """The source with something left at the end of the cheapest way to a sink; −1 for none.
 
-    Fills for each source the cost of the way to it, the source before it on that way, which it relieves, and of which
-    sink.
+    Fills in for each source the cost of the way to it, and the source before it on that way: which one it relieves, and
+    at which sink.
     """
+    # Dijkstra's algorithm over the sources; an edge leads through a sink that both could serve.
     n_sources, n_sinks = costs.shape
     for source in range(n_sources):
         ways[source], done[source] = costs[source, sink] + prices[source], False
@@ -116,6 +121,7 @@ def distance_on_a_line(places: Longs, weights: Longs, numbers: Floats, below: Fl
     first = 0
     for i in range(places.size + 1):
         stop = places[i] if i < places.size else last
+        # Up to the crossing the share is above that of the column, after it below: two areas of opposite sign.
         share = so_far / total
         crossing = first + np.searchsorted(below[first:stop], share)
         area += share * (numbers[crossing] - numbers[first]) - (areas[crossing] - areas[first])

@@ -7,33 +7,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.errors import CycleError, NoConceptsError
+from anonto.errors import FileError, OntologyError
 from anonto.taxonomy import kernels
 from anonto.taxonomy.taxonomy import Provenance, Taxonomy
+from anonto.wording import clip, count_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Bools, Integers, Ints, Longs
 
-    Numbers = NDArray[np.int64]
-    CompressedRows = tuple[NDArray[np.int64], NDArray[np.int32]]
+    CompressedRows = tuple[Longs, Ints]
 
 MAX_CYCLES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What a taxonomy is made of, with concepts addressed by their number."""
+    """Parts of a taxonomy, with concepts addressed by their number."""
 
     ids: tuple[str, ...]
     labels: tuple[str, ...]
-    children: Numbers
-    """Of each edge, the number of the child."""
-    parents: Numbers
-    """Of each edge, the number of the parent; −1 where the source does not declare it."""
-    synonym_of: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
-    """Of each synonym, the number of its concept."""
+    children: Longs
+    """The number of the child of each edge."""
+    parents: Longs
+    """The number of the parent of each edge; −1 if the source does not declare it."""
+    synonym_of: Longs = field(default_factory=lambda: np.empty(0, np.int64))
+    """The number of the concept of each synonym."""
     synonyms: tuple[str, ...] = ()
     alternative_ids: Mapping[str, str] = field(default_factory=dict)
     obsolete: Mapping[str, str | None] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Draft:
             self._relabelled.add(concept)
 
     def edge(self, child: str, parent: str, times: int = 1) -> None:
-        """Say that the child is a kind of the parent; repetitions are counted and not kept."""
+        """Declare that the child is a kind of the parent; repetitions are only counted."""
         known = len(self._edges)
         self._edges[child, parent] = None
         self._repeated_edges += times - (len(self._edges) - known)
@@ -88,7 +88,7 @@ class Draft:
         self._obsolete[concept] = replacement or self._obsolete.get(concept)
 
     def finish(self, provenance: Provenance) -> Taxonomy:
-        """Number the concepts and build the taxonomy; obsolete ids are no concepts."""
+        """Number the concepts and build the taxonomy; obsolete ids are left out."""
         ids = tuple(c for c in self._labels if c not in self._obsolete)
         number = {concept: n for n, concept in enumerate(ids)}
         edges = [(number[c], self._number_above(c, p, number)) for c, p in self._edges if c in number]
@@ -131,7 +131,7 @@ def build(parts: Parts, provenance: Provenance) -> Taxonomy:
     """
     n = len(parts.ids)
     if n == 0:
-        raise NoConceptsError(provenance.source)
+        raise no_concepts(provenance.source)
     declared = parts.parents >= 0
     pairs = np.sort(parts.children[declared] * n + parts.parents[declared])
     pairs = pairs[np.diff(pairs, prepend=-1) != 0]
@@ -159,7 +159,7 @@ def build(parts: Parts, provenance: Provenance) -> Taxonomy:
         depths=depths,
         order=order,
         synonym_offsets=_offsets(parts.synonym_of, n),
-        synonym_texts=_taken(parts.synonyms, synonym_order),
+        synonym_texts=_take(parts.synonyms, synonym_order),
         alternative_ids=parts.alternative_ids,
         obsolete=parts.obsolete,
         provenance=replace(
@@ -174,7 +174,7 @@ def build(parts: Parts, provenance: Provenance) -> Taxonomy:
     )
 
 
-def restrict(taxonomy: Taxonomy, kept: NDArray[np.bool_], root: str) -> Taxonomy:
+def restrict(taxonomy: Taxonomy, kept: Bools, root: str) -> Taxonomy:
     """The part of a taxonomy below one concept; what its reader reported is kept."""
     numbers = np.flatnonzero(kept)
     new_number = np.full(len(taxonomy), -1, dtype=np.int64)
@@ -183,15 +183,15 @@ def restrict(taxonomy: Taxonomy, kept: NDArray[np.bool_], root: str) -> Taxonomy
     inside = kept[children] & kept[taxonomy.parent_indices]
     synonym_of = np.repeat(np.arange(len(taxonomy)), np.diff(taxonomy.synonym_offsets))
     kept_synonyms = np.flatnonzero(kept[synonym_of])
-    ids = _taken(taxonomy.ids, numbers)
+    ids = _take(taxonomy.ids, numbers)
     inside_ids = frozenset(ids)
     parts = Parts(
         ids=ids,
-        labels=_taken(taxonomy.labels, numbers),
+        labels=_take(taxonomy.labels, numbers),
         children=new_number[children[inside]],
         parents=new_number[taxonomy.parent_indices[inside]],
         synonym_of=new_number[synonym_of[kept_synonyms]],
-        synonyms=_taken(taxonomy.synonym_texts, kept_synonyms),
+        synonyms=_take(taxonomy.synonym_texts, kept_synonyms),
         alternative_ids={o: c for o, c in taxonomy.alternative_ids.items() if c in inside_ids},
         obsolete={o: c for o in taxonomy.obsolete if (c := taxonomy.replacement(o)) in inside_ids},
     )
@@ -200,22 +200,22 @@ def restrict(taxonomy: Taxonomy, kept: NDArray[np.bool_], root: str) -> Taxonomy
     return replace(part, provenance=provenance)
 
 
-def _taken(texts: tuple[str, ...], numbers: NDArray[np.integer]) -> tuple[str, ...]:
+def _take(texts: tuple[str, ...], numbers: Integers) -> tuple[str, ...]:
     return tuple(texts[n] for n in numbers.tolist())
 
 
-def _offsets(groups: Numbers, n: int) -> Numbers:
+def _offsets(groups: Longs, n: int) -> Longs:
     offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(groups, minlength=n), out=offsets[1:])
     return offsets
 
 
-def _compress(groups: Numbers, members: Numbers, n: int) -> CompressedRows:
+def _compress(groups: Longs, members: Longs, n: int) -> CompressedRows:
     by_group = np.argsort(groups, kind="stable")
     return _offsets(groups, n), members[by_group].astype(np.int32)
 
 
-def _cycle_error(ids: tuple[str, ...], children: Numbers, parents: Numbers, source: str) -> CycleError:
+def _cycle_error(ids: tuple[str, ...], children: Longs, parents: Longs, source: str) -> OntologyError:
     """Name up to five cycles, one in each strongly connected component."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
@@ -228,10 +228,10 @@ def _cycle_error(ids: tuple[str, ...], children: Numbers, parents: Numbers, sour
     one_parent = {int(c): int(p) for c, p in zip(children[inside], parents[inside], strict=True)}
     starts = _first_of_each(component[on_cycle], on_cycle)[:MAX_CYCLES_SHOWN]
     cycles = [[ids[c] for c in _walk(start, one_parent)] for start in starts]
-    return CycleError(source, cycles, int(on_cycle.size))
+    return cyclic_relations(source, cycles, int(on_cycle.size))
 
 
-def _first_of_each(groups: NDArray[np.integer], members: Numbers) -> list[int]:
+def _first_of_each(groups: Integers, members: Longs) -> list[int]:
     _, first = np.unique(groups, return_index=True)
     return [int(members[f]) for f in sorted(first)]
 
@@ -244,3 +244,25 @@ def _walk(start: int, one_parent: Mapping[int, int]) -> list[int]:
         seen[node] = len(seen)
         node = one_parent[node]
     return list(seen)[seen[node] :]
+
+
+def no_concepts(name: str) -> FileError:
+    """A file that is well formed and describes no concept."""
+    return FileError(f"{name!r} describes no concept; check that it is the right file.")
+
+
+def cyclic_relations(name: str, cycles: Sequence[Sequence[str]], total_nodes: int) -> OntologyError:
+    """Concepts that are their own ancestors. The cycles are on ``values``."""
+    shown = "; ".join(_show_cycle(cycle) for cycle in cycles)
+    return OntologyError(
+        f"The is-a relations of {name!r} form a cycle through {count_of(total_nodes, 'concept')}: {shown}; "
+        "remove one edge of each cycle.",
+        values=[tuple(cycle) for cycle in cycles],
+    )
+
+
+def _show_cycle(cycle: Sequence[str], limit: int = 12) -> str:
+    """'a → b → a': a cycle, with the number of concepts that are not shown."""
+    more = len(cycle) - limit
+    left_out = [f"… ({more:,} more)"] if more > 0 else []
+    return " → ".join([*(clip(concept) for concept in cycle[:limit]), *left_out, clip(cycle[0])])

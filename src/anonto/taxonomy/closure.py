@@ -1,4 +1,4 @@
-"""Ancestor closures of a selection of concepts: all that a distance between them can depend on."""
+"""Ancestor closures of a selection of concepts: the only input of a distance between them."""
 
 from __future__ import annotations
 
@@ -10,44 +10,43 @@ import numpy as np
 from anonto.taxonomy import kernels
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Ints, Longs
     from anonto.taxonomy.taxonomy import Taxonomy
 
-    ClosureRows = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]
-    TurnedRound = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+    ClosureRows = tuple[Longs, Ints, Ints]
+    InvertedClosure = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
 class Closure:
     """The ancestors of each selected concept, itself first, with the shortest way up to each in edges."""
 
-    offsets: NDArray[np.int64]
-    ancestors: NDArray[np.int32]
-    paths: NDArray[np.int32]
+    offsets: Longs
+    ancestors: Ints
+    paths: Ints
 
     def rows(self, first: int, last: int) -> ClosureRows:
         """The closure of the selected concepts first … last − 1, as the kernels take it; nothing is copied."""
         return self.offsets[first : last + 1], self.ancestors, self.paths
 
-    def turned_round(self, n_ancestors: int) -> TurnedRound:
-        """For each of the ancestors the selected concepts below it, as the kernels take it."""
-        turned: TurnedRound = kernels.turned_round(self.offsets, self.ancestors, self.paths, n_ancestors)
-        return turned
+    def invert(self, n_ancestors: int) -> InvertedClosure:
+        """The selected concepts below each of the ancestors, as the kernels take it."""
+        inverted: InvertedClosure = kernels.invert_closure(self.offsets, self.ancestors, self.paths, n_ancestors)
+        return inverted
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Longs:
         """How many ancestors each selected concept has, itself included."""
         return np.diff(self.offsets)
 
 
-def closure(taxonomy: Taxonomy, selection: NDArray[np.int32]) -> Closure:
+def closure(taxonomy: Taxonomy, selection: Ints) -> Closure:
     """The ancestors of each selected concept, by their number in the taxonomy."""
     return Closure(*kernels.ancestor_closure(selection, taxonomy.parent_offsets, taxonomy.parent_indices))
 
 
-def renumbered(n_concepts: int, *closures: Closure) -> tuple[NDArray[np.int64], list[Closure]]:
-    """The same closures with the ancestors that occur numbered 0, 1, …, and the concept behind each new number.
+def renumber_ancestors(n_concepts: int, *closures: Closure) -> tuple[Longs, list[Closure]]:
+    """Number the ancestors that occur 0, 1, …: the concept of each new number, and the renumbered closures.
 
     Scratch arrays over ancestors then fit the processor's cache, however large the taxonomy is.
     """

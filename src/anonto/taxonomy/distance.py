@@ -22,11 +22,8 @@ from anonto.taxonomy.extremes import longest_way, most_apart
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Floats
     from anonto.taxonomy.pairs import Pairs
-
-    Floats = NDArray[np.float64]
 
 
 def wu_palmer(pairs: Pairs) -> Floats:
@@ -34,7 +31,7 @@ def wu_palmer(pairs: Pairs) -> Floats:
 
     $$d(c,c') = 1 - \max_a \frac{2\,depth(a)}{2\,depth(a) + path(c,a) + path(c',a)}$$
 
-    Depth is the longest way to the root in nodes. Range [0, 1); never 1 inside one tree, as the root has depth 1.
+    Depth is the longest way to the root in nodes. Range [0, 1]; 1 only without a common ancestor.
     A metric on trees, where it is the Dice distance of the ancestor sets; not where concepts have several parents.
 
     References: Wu, Palmer, ACL 1994. Departure from Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019),
@@ -51,8 +48,8 @@ def wu_palmer_lcs(pairs: Pairs) -> Floats:
     $$d(c,c') = 1 - \frac{2\,depth(s)}{2\,depth(s) + path(c,s) + path(c',s)}, \quad s = LCS(c,c')$$
 
     Of several minimal common subsumers the deepest is taken, then the one with fewest descendants, then the smallest
-    id, as in `Taxonomy.least_common_subsumer`. Range [0, 1). On trees it equals wu-palmer and is a metric; not where
-    concepts have several parents.
+    id, as in `Taxonomy.least_common_subsumer`. Range [0, 1]; 1 only without a common ancestor. On trees it equals
+    wu-palmer and is a metric; not where concepts have several parents.
 
     References: Rodriguez-Garcia, Batet, Sánchez, Information Fusion 45 (2019), eq. 3, which leaves open which of
     several least common subsumers is meant.
@@ -73,7 +70,7 @@ def ancestor(pairs: Pairs) -> Floats:
     References: Sánchez, Batet, Isern, Valls, Expert Systems with Applications 39 (2012); Domingo-Ferrer, Sánchez,
     Rufian-Torrell, Information Sciences 242 (2013), eq. 1.
     """
-    shared, union = _shared_and_union(pairs)
+    shared, union = _count_shared_and_union(pairs)
     return binary_logs(1.0 + (union - shared) / union)
 
 
@@ -86,7 +83,7 @@ def jaccard(pairs: Pairs) -> Floats:
 
     References: Jaccard, New Phytologist 11 (1912); Batet, Sánchez, Valls, J. Biomedical Informatics 44 (2011).
     """
-    shared, union = _shared_and_union(pairs)
+    shared, union = _count_shared_and_union(pairs)
     return np.asarray((union - shared) / union)
 
 
@@ -99,7 +96,7 @@ def dice(pairs: Pairs) -> Floats:
 
     References: Dice, Ecology 26 (1945).
     """
-    shared, union = _shared_and_union(pairs)
+    shared, union = _count_shared_and_union(pairs)
     return np.asarray((union - shared) / (union + shared))
 
 
@@ -206,6 +203,6 @@ OF_THE_WHOLE_ONTOLOGY = frozenset({"ancestor", "jaccard", "dice", "equality"})
 """Measures of ancestor sets: they do not move with the root that a policy chooses."""
 
 
-def _shared_and_union(pairs: Pairs) -> tuple[Floats, Floats]:
-    shared = pairs.shared()
+def _count_shared_and_union(pairs: Pairs) -> tuple[Floats, Floats]:
+    shared = pairs.count_shared()
     return shared, np.add.outer(pairs.rows.sizes, pairs.columns.sizes) - shared

@@ -12,32 +12,29 @@ from anonto.taxonomy.pairs import Pairs, pairs_between
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Floats, Ints
     from anonto.taxonomy.taxonomy import Taxonomy
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int32]
 
 BLOCK = 256
 ROUNDING = 1e-12
 MANY_ROOTS = 64
 
 
-def largest_between(reach: Floats, values: Callable[[Numbers, Numbers], Floats]) -> float:
-    """The largest value of any pair, when a pair's value is at most the sum of its two reaches.
+def largest_between(bounds: Floats, values: Callable[[Ints, Ints], Floats]) -> float:
+    """The largest value of any pair, when a pair's value is at most the sum of the bounds of its two concepts.
 
     Pairs are visited from the largest sum down, block by block; once no remaining sum exceeds the best value found by
-    more than rounding, the rest need not be looked at. In a hierarchy the deepest concepts of two branches usually
+    more than rounding, the rest is skipped. In a hierarchy the deepest concepts of two branches usually
     settle it at once.
     """
-    order = np.argsort(-reach, kind="stable").astype(np.int32)
+    order = np.argsort(-bounds, kind="stable").astype(np.int32)
     best = 0.0
     for i in range(0, order.size, BLOCK):
-        if 2.0 * reach[order[i]] <= best * (1.0 + ROUNDING):
+        if 2.0 * bounds[order[i]] <= best * (1.0 + ROUNDING):
             break
         for j in range(i, order.size, BLOCK):
-            if reach[order[i]] + reach[order[j]] <= best * (1.0 + ROUNDING):
+            if bounds[order[i]] + bounds[order[j]] <= best * (1.0 + ROUNDING):
                 break
             best = max(best, float(values(order[i : i + BLOCK], order[j : j + BLOCK]).max()))
     return best
@@ -45,7 +42,7 @@ def largest_between(reach: Floats, values: Callable[[Numbers, Numbers], Floats])
 
 def longest_way(taxonomy: Taxonomy) -> float:
     """Edges on the longest of all shortest ways over a common ancestor."""
-    return taxonomy.remembered("longest way", lambda: _find_longest_way(taxonomy))
+    return taxonomy.compute_once("longest way", lambda: _find_longest_way(taxonomy))
 
 
 def most_apart(pairs: Pairs) -> float:
@@ -59,7 +56,7 @@ def _find_most_apart(taxonomy: Taxonomy, content: Floats) -> float:
     if taxonomy.is_tree:
         return _largest_in_forest(taxonomy, content)
     return largest_between(
-        _reach_of_content(taxonomy, content),
+        _bounds(taxonomy, lambda _: content, content),
         lambda rows, columns: _apart(pairs_between(taxonomy, rows, columns, content)),
     )
 
@@ -68,7 +65,8 @@ def _find_longest_way(taxonomy: Taxonomy) -> float:
     if taxonomy.is_tree:
         return _largest_in_forest(taxonomy, taxonomy.depths.astype(np.float64))
     return largest_between(
-        _reach_of_ways(taxonomy), lambda rows, columns: pairs_between(taxonomy, rows, columns, None).ways()
+        _bounds(taxonomy, lambda ways: ways, np.asarray(taxonomy.depths - 1, dtype=np.float64)),
+        lambda rows, columns: pairs_between(taxonomy, rows, columns, None).ways(),
     )
 
 
@@ -82,30 +80,25 @@ def _apart(pairs: Pairs) -> Floats:
     return np.where(common < 0, 0.0, row_content + column_content - 2.0 * common)
 
 
-def _reach_of_ways(taxonomy: Taxonomy) -> Floats:
-    """For each concept its way to the junction of the root that is farthest: no pair needs a longer way than that."""
+def _bounds(taxonomy: Taxonomy, of_way: Callable[[Floats], Floats], without_junctions: Floats) -> Floats:
+    """The distance of each concept from the junction of the root where that is most: no pair is farther apart.
+
+    Args:
+        taxonomy: The hierarchy.
+        of_way: The height of each concept, from its way down from a root.
+        without_junctions: The bounds where there are too many roots to look at each.
+    """
     if len(taxonomy.roots) > MANY_ROOTS:
-        return np.asarray(taxonomy.depths - 1, dtype=np.float64)
-    reach = np.zeros(len(taxonomy))
-    for _, junction, ways in _below_roots(taxonomy):
-        to_junction = np.abs(ways - ways[junction])
-        reach = np.where(ways >= 0, np.maximum(reach, to_junction), reach)
-    return reach
+        return without_junctions
+    bounds = np.zeros(len(taxonomy))
+    for junction, ways in _below_roots(taxonomy):
+        height = of_way(ways)
+        bounds = np.where(ways >= 0, np.maximum(bounds, np.abs(height - height[junction])), bounds)
+    return bounds
 
 
-def _reach_of_content(taxonomy: Taxonomy, content: Floats) -> Floats:
-    """For each concept the information beyond the junction of the root where that is most."""
-    if len(taxonomy.roots) > MANY_ROOTS:
-        return content
-    reach = np.zeros(len(taxonomy))
-    for _, junction, ways in _below_roots(taxonomy):
-        beyond = np.abs(content - content[junction])
-        reach = np.where(ways >= 0, np.maximum(reach, beyond), reach)
-    return reach
-
-
-def _below_roots(taxonomy: Taxonomy) -> Iterator[tuple[int, int, Floats]]:
-    """For each root its junction, and every concept's way down from the root (−1 if not below).
+def _below_roots(taxonomy: Taxonomy) -> Iterator[tuple[int, Floats]]:
+    """The junction of each root, and every concept's way down from the root (−1 if not below).
 
     The junction is the first concept from the root down with other than one child: two concepts below the root either
     share it or one of them stands on the way to it.
@@ -115,4 +108,4 @@ def _below_roots(taxonomy: Taxonomy) -> Iterator[tuple[int, int, Floats]]:
         while taxonomy.child_offsets[junction + 1] - taxonomy.child_offsets[junction] == 1:
             junction = int(taxonomy.child_indices[taxonomy.child_offsets[junction]])
         ways = kernels.ways_down(root, taxonomy.order, taxonomy.child_offsets, taxonomy.child_indices)
-        yield root, junction, ways.astype(np.float64)
+        yield junction, ways.astype(np.float64)

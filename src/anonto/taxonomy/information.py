@@ -1,4 +1,4 @@
-"""Information content: how much it says that a value is this concept.
+"""Information content: how much one learns from a value being this concept.
 
 Three estimates, all 0 for the only root and growing downwards:
 
@@ -21,11 +21,8 @@ from anonto.taxonomy import kernels
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Floats, Ints
     from anonto.taxonomy.taxonomy import Taxonomy
-
-    Floats = NDArray[np.float64]
 
 
 def information_content(taxonomy: Taxonomy, kind: str = "sanchez", counts: Mapping[str, int] | None = None) -> Floats:
@@ -43,7 +40,7 @@ def information_content(taxonomy: Taxonomy, kind: str = "sanchez", counts: Mappi
     if kind not in INTRINSIC:
         raise ParameterError("information_content", f"one of {', '.join(CONTENTS)}", kind)
     compute = INTRINSIC[kind]
-    return taxonomy.remembered(("information content", kind), lambda: compute(taxonomy))
+    return taxonomy.compute_once(("information content", kind), lambda: compute(taxonomy))
 
 
 def content_by_seco(taxonomy: Taxonomy) -> Floats:
@@ -96,7 +93,7 @@ def content_of_data(taxonomy: Taxonomy, counts: Mapping[str, int]) -> Floats:
     return np.asarray(np.maximum(math.log(records.sum() + 1.0) - logs(below + concepts_below / len(taxonomy)), 0.0))
 
 
-def _below(taxonomy: Taxonomy, weights: Floats) -> tuple[Floats, NDArray[np.int32]]:
+def _below(taxonomy: Taxonomy, weights: Floats) -> tuple[Floats, Ints]:
     below, above = kernels.sums_over_ancestors(taxonomy.parent_offsets, taxonomy.parent_indices, weights)
     return below, above
 

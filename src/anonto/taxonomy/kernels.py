@@ -2,28 +2,28 @@
 
 Parents and children come as compressed rows: the parents of concept ``c`` are
 ``parent_indices[parent_offsets[c]:parent_offsets[c + 1]]``. A *closure* has, for each selected concept, its
-ancestors with the concept itself first, and beside each the length in edges of the shortest way up to it.
+ancestors with the concept itself first, and for each the length in edges of the shortest way up to it.
 
-The pair kernels take a closure of rows, and one of columns that was turned round, whose ancestors are numbered alike.
-They visit for each ancestor of a row the columns below it: the work is one step for each common ancestor. They release
-the interpreter's lock and write to nothing they share, so that tiles may run in threads.
+The pair kernels take a closure of rows and an inverted one of columns, whose ancestors have the same numbers.
+For each ancestor of a row they visit the columns below it: one step for each common ancestor. They release the
+interpreter's lock and share no array that they write to, so that tiles may run in threads.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Matrix = NDArray[np.floating]
+if TYPE_CHECKING:
+    from anonto.arrays import Bools, Floats, Ints, Longs, Reals
 
 
 @njit(cache=True, nogil=True)
 def topological_depths(parent_offsets: Longs, child_offsets: Longs, child_indices: Ints) -> tuple[Ints, Ints]:
     """Longest depth in nodes (roots 1) and an order with parents first; concepts on or below a cycle keep depth 0."""
+    # Kahn's algorithm (1962): a concept follows once all its parents are in the order; roots come first.
     n = parent_offsets.size - 1
     waiting = np.empty(n, np.int32)
     depths = np.zeros(n, np.int32)
@@ -40,6 +40,7 @@ def topological_depths(parent_offsets: Longs, child_offsets: Longs, child_indice
     while done < filled:
         c = order[done]
         done += 1
+        # The longest way to a child is one more than that to its deepest parent.
         for e in range(child_offsets[c], child_offsets[c + 1]):
             child = child_indices[e]
             longest[child] = max(longest[child], longest[c] + 1)
@@ -52,8 +53,8 @@ def topological_depths(parent_offsets: Longs, child_offsets: Longs, child_indice
 
 
 @njit(cache=True, nogil=True)
-def redundant_edges(parent_offsets: Longs, parent_indices: Ints) -> NDArray[np.bool_]:
-    """Which edges child → parent are shortcuts: the parent is also an ancestor of another parent of the child."""
+def redundant_edges(parent_offsets: Longs, parent_indices: Ints) -> Bools:
+    """Flag the edges child → parent that are shortcuts: another parent of the child has that ancestor too."""
     n = parent_offsets.size - 1
     redundant = np.zeros(parent_indices.size, np.bool_)
     stamp = np.full(n, -1, np.int32)
@@ -62,6 +63,7 @@ def redundant_edges(parent_offsets: Longs, parent_indices: Ints) -> NDArray[np.b
         first, last = parent_offsets[c], parent_offsets[c + 1]
         if last - first < 2:
             continue
+        # Mark all proper ancestors of the parents, by a depth-first walk from the grandparents.
         height = 0
         for e in range(first, last):
             parent = parent_indices[e]
@@ -80,6 +82,7 @@ def redundant_edges(parent_offsets: Longs, parent_indices: Ints) -> NDArray[np.b
                     stamp[above] = c
                     stack[height] = above
                     height += 1
+        # A parent that is marked is also reached through another parent.
         for e in range(first, last):
             redundant[e] = stamp[parent_indices[e]] == c
     return redundant
@@ -95,6 +98,7 @@ def ancestor_closure(selection: Ints, parent_offsets: Longs, parent_indices: Int
     stamp = np.full(n, -1, np.int64)
     filled = 0
     for i in range(selection.size):
+        # Room for all concepts, as no closure has more.
         if filled + n > ancestors.size:
             room = max(2 * ancestors.size, filled + n)
             grown = np.empty(room, np.int32)
@@ -103,6 +107,7 @@ def ancestor_closure(selection: Ints, parent_offsets: Longs, parent_indices: Int
             grown = np.empty(room, np.int32)
             grown[:filled] = paths[:filled]
             paths = grown
+        # A breadth-first walk upwards: the first visit to an ancestor is by a shortest way.
         done = filled
         ancestors[filled] = selection[i]
         paths[filled] = 0
@@ -124,12 +129,13 @@ def ancestor_closure(selection: Ints, parent_offsets: Longs, parent_indices: Int
 
 @njit(cache=True, nogil=True)
 def sums_over_ancestors(parent_offsets: Longs, parent_indices: Ints, weights: Floats) -> tuple[Floats, Ints]:
-    """For each concept the weights of itself and all below it, each counted once, and how many ancestors it has."""
+    """The weights of each concept and all below it, each counted once, and how many ancestors it has."""
     n = parent_offsets.size - 1
     below = np.zeros(n, np.float64)
     ancestor_counts = np.zeros(n, np.int32)
     stamp = np.full(n, -1, np.int32)
     queue = np.empty(n, np.int32)
+    # Each concept adds its weight to all its ancestors, each of which it visits once.
     for c in range(n):
         queue[0] = c
         stamp[c] = c
@@ -150,8 +156,8 @@ def sums_over_ancestors(parent_offsets: Longs, parent_indices: Ints, weights: Fl
 
 
 @njit(cache=True, nogil=True)
-def descendants_of(start: int, child_offsets: Longs, child_indices: Ints) -> NDArray[np.bool_]:
-    """Which concepts are the start or below it."""
+def descendants_of(start: int, child_offsets: Longs, child_indices: Ints) -> Bools:
+    """Flag the concepts that are the start or below it."""
     n = child_offsets.size - 1
     below = np.zeros(n, np.bool_)
     stack = np.empty(n, np.int32)
@@ -172,9 +178,10 @@ def descendants_of(start: int, child_offsets: Longs, child_indices: Ints) -> NDA
 
 @njit(cache=True, nogil=True)
 def ways_down(root: int, order: Ints, child_offsets: Longs, child_indices: Ints) -> Ints:
-    """For each concept the edges on the shortest way down from a root; −1 if it is not below."""
+    """The edges on the shortest way down from a root to each concept; −1 if it is not below."""
     ways = np.full(order.size, -1, np.int32)
     ways[root] = 0
+    # Parents come first in the order, so that the way to a concept is final before it is passed on.
     for place in range(order.size):
         node = order[place]
         if ways[node] < 0:
@@ -188,7 +195,7 @@ def ways_down(root: int, order: Ints, child_offsets: Longs, child_indices: Ints)
 
 @njit(cache=True, nogil=True)
 def largest_in_forest(order: Ints, parent_offsets: Longs, parent_indices: Ints, height: Floats) -> float:
-    """The largest height(x) + height(y) − 2 height(their lowest common ancestor), when nobody has two parents.
+    """The largest height(x) + height(y) − 2 height(their lowest common ancestor), if no concept has two parents.
 
     Heights must grow downwards. Each concept hands the best of its subtree up to its parent, which adds the best two of
     different children, or of a child and itself.
@@ -226,13 +233,16 @@ def _runs(starts: Ints, members: Ints) -> tuple[Ints, Ints]:
 
 
 @njit(cache=True, nogil=True)
-def turned_round(offsets: Longs, ancestors: Ints, paths: Ints, n_ancestors: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """For each ancestor the columns below it and their ways up to it, instead of the ancestors of each column.
+def invert_closure(
+    offsets: Longs, ancestors: Ints, paths: Ints, n_ancestors: int
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Invert a closure: for each ancestor the columns below it and their ways up to it.
 
     Returns:
         Where the columns of each ancestor start; the columns; their ways; where each run of neighbours among the
         columns of an ancestor begins; the first run of each ancestor.
     """
+    # A counting sort by ancestor.
     first, last = offsets[0], offsets[-1]
     starts = np.zeros(n_ancestors + 1, np.int32)
     for t in range(first, last):
@@ -261,12 +271,14 @@ def preorder(order: Ints, parent_offsets: Longs, parent_indices: Ints) -> Ints:
         parent_offsets: As above.
         parent_indices: As above.
     """
+    # The size of each subtree, children before parents.
     n = order.size
     below = np.ones(n, np.int32)
     for place in range(n - 1, -1, -1):
         node = order[place]
         if parent_offsets[node + 1] > parent_offsets[node]:
             below[parent_indices[parent_offsets[node]]] += below[node]
+    # Each concept takes the next free stretch of its first parent, as long as its subtree.
     rank = np.empty(n, np.int32)
     free = np.empty(n, np.int32)
     free_root = 0
@@ -284,12 +296,12 @@ def preorder(order: Ints, parent_offsets: Longs, parent_indices: Ints) -> Ints:
 
 
 LONG_RUN = 8
-"""Runs of this length on are worth a vector loop."""
+"""Runs of at least this length are worth a vector loop."""
 
 
 @njit(cache=True, nogil=True)
 def _nearer(up: int, depth: int, ways: Ints, best_way: Ints, best_depth: Ints) -> None:
-    """Take an ancestor for a run of columns where it is the better one."""
+    """Take an ancestor for the columns of a run for which it is the better one."""
     for t in range(ways.size):
         way = np.int32(up + ways[t])
         is_nearer = way * best_depth[t] < best_way[t] * depth
@@ -299,9 +311,9 @@ def _nearer(up: int, depth: int, ways: Ints, best_way: Ints, best_depth: Ints) -
 
 @njit(cache=True, nogil=True)
 def closest_by_depth(
-    rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], depths: Ints, out: Matrix
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], depths: Ints, out: Reals
 ) -> None:
-    """1 − max over common ancestors a of 2·depth(a) / (2·depth(a) + path + path'); 1 where none is common.
+    """Wu-Palmer: 1 − max over common ancestors a of 2·depth(a) / (2·depth(a) + path + path'); 1 where none is common.
 
     The best ancestor has the least way : depth; it is found in whole numbers, so equal distances are equal floats.
     Columns that are neighbours in the taxonomy should come as neighbours: ancestors then are compared for whole runs.
@@ -314,6 +326,7 @@ def closest_by_depth(
     for i in range(row_offsets.size - 1):
         best_way[:] = 1
         best_depth[:] = 0
+        # Every ancestor of the row is common with the columns below it: compare way : depth with the best so far.
         for t in range(row_offsets[i + 1] - 1, row_offsets[i] - 1, -1):
             above, up = row_ancestors[t], row_paths[t]
             depth = depths[above]
@@ -330,6 +343,7 @@ def closest_by_depth(
                         best_way[j] = way
                         best_depth[j] = depth
                     j += 1
+        # Wu and Palmer 1994: 1 − 2·depth / (2·depth + way) = way / (2·depth + way).
         line = out[i]
         for j in range(n):
             line[j] = best_way[j] / (2.0 * best_depth[j] + best_way[j])
@@ -341,7 +355,7 @@ def closest_by_subsumer(
     columns: tuple[Ints, Ints, Ints, Ints, Ints],
     ranks: Ints,
     depths: Ints,
-    out: Matrix,
+    out: Reals,
 ) -> None:
     """1 − 2·depth(s) / (2·depth(s) + path + path') for the common ancestor s of the highest rank; 1 without one."""
     starts, members, ways, _, _ = columns
@@ -350,6 +364,7 @@ def closest_by_subsumer(
     best_way = np.empty(n, np.int32)
     best_depth = np.empty(n, np.int32)
     for i in range(rows[0].size - 1):
+        # The least common subsumer is the common ancestor of the highest rank (`Taxonomy.specificity`).
         best_rank[:] = -1
         best_way[:] = 1
         best_depth[:] = 0
@@ -366,7 +381,7 @@ def closest_by_subsumer(
 
 
 @njit(cache=True, nogil=True)
-def shortest_way(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], out: Matrix) -> None:
+def shortest_way(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], out: Reals) -> None:
     """Edges on the shortest way over a common ancestor; −1 where none is common."""
     starts, members, ways, _, _ = columns
     n = out.shape[1]
@@ -384,7 +399,7 @@ def shortest_way(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints
 
 
 @njit(cache=True, nogil=True)
-def common_ancestors(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], out: Matrix) -> None:
+def common_ancestors(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], out: Reals) -> None:
     """How many ancestors two concepts share, themselves included."""
     starts, members, _, _, _ = columns
     for i in range(rows[0].size - 1):
@@ -397,7 +412,7 @@ def common_ancestors(rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, 
 
 @njit(cache=True, nogil=True)
 def highest_common(
-    rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], worth: Floats, out: Matrix
+    rows: tuple[Longs, Ints, Ints], columns: tuple[Ints, Ints, Ints, Ints, Ints], worth: Floats, out: Reals
 ) -> None:
     """The largest worth of a common ancestor; −1 where none is common."""
     starts, members, _, _, _ = columns
@@ -411,7 +426,7 @@ def highest_common(
 
 
 @njit(cache=True, nogil=True)
-def put_in_place(block: Floats, rows: Longs, columns: Longs, mirrored: bool, out: Matrix) -> None:
+def put_in_place(block: Floats, rows: Longs, columns: Longs, mirrored: bool, out: Reals) -> None:
     """Write a block of distances to its rows and columns, and if it is mirrored also the other way round."""
     for i in range(rows.size):
         line = out[rows[i]]

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.arithmetic import matrix_product
-from anonto.errors import ParameterError, UnknownMeasureError
+from anonto.errors import ParameterError
+from anonto.runtime.threads import in_threads, slices
 from anonto.taxonomy import kernels
 from anonto.taxonomy.distance import FUNCTIONS, MEASURES, USE_CONTENT
 from anonto.taxonomy.information import CONTENTS
 from anonto.taxonomy.information import information_content as content_of
 from anonto.taxonomy.pairs import pairs_between
-from anonto.threads import in_threads, slices
+from anonto.taxonomy.refusals import unknown_measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import DTypeLike, NDArray
 
+    from anonto.arrays import Floats, Ints, Longs
     from anonto.taxonomy.pairs import Pairs
     from anonto.taxonomy.taxonomy import Taxonomy
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int32]
 
 TILE = 240
 """Rows and columns of a tile: its distances fit a processor's cache, and a power of two would crowd a part of it."""
@@ -36,8 +36,8 @@ BAND = 96
 
 def distance_matrix(
     taxonomy: Taxonomy,
-    rows: Numbers,
-    columns: Numbers | None,
+    rows: Ints,
+    columns: Ints | None,
     measure: str,
     *,
     information_content: str = "sanchez",
@@ -80,9 +80,9 @@ def distance_matrix(
     return out
 
 
-def _neighbours_together(taxonomy: Taxonomy, concepts: Numbers) -> NDArray[np.int64]:
+def _neighbours_together(taxonomy: Taxonomy, concepts: Ints) -> Longs:
     """An order of the concepts in which those of one branch stand together."""
-    rank = taxonomy.remembered(
+    rank = taxonomy.compute_once(
         "preorder", lambda: kernels.preorder(taxonomy.order, taxonomy.parent_offsets, taxonomy.parent_indices)
     )
     return np.argsort(rank[concepts], kind="stable")
@@ -90,9 +90,9 @@ def _neighbours_together(taxonomy: Taxonomy, concepts: Numbers) -> NDArray[np.in
 
 def distance_bands(
     taxonomy: Taxonomy,
-    concepts: Numbers,
+    concepts: Ints,
     measure: str,
-    use: Callable[[slice, NDArray[np.int64], Floats], None],
+    use: Callable[[slice, Longs, Floats], None],
     *,
     information_content: str = "sanchez",
     counts: Mapping[str, int] | None = None,
@@ -104,7 +104,7 @@ def distance_bands(
         concepts: By number.
         measure: One of `anonto.MEASURES`.
         use: Is called with a band, the places of some of the concepts, and the distances of the first of these, a row
-            each, to all of them: first those of the band's own rows, then those of the bands behind it.
+            each, to all of them: first those of the band's own rows, then those of the following bands.
         information_content: For lin, resnik and jiang-conrath: ``"sanchez"``, ``"seco"`` or ``"data"``.
         counts: Records per concept, for ``information_content="data"``.
     """
@@ -125,15 +125,15 @@ def bands(n: int) -> list[slice]:
 
 def weighted_sums(
     taxonomy: Taxonomy,
-    rows: Numbers,
-    columns: Numbers,
+    rows: Ints,
+    columns: Ints,
     weights: Floats,
     measure: str,
     *,
     information_content: str = "sanchez",
     counts: Mapping[str, int] | None = None,
 ) -> Floats:
-    """For each row the sum of its distances to the columns, each with its weight; no table of all pairs is kept."""
+    """The sum of the distances of each row to the columns, each with its weight; no table of all pairs is kept."""
     out = np.zeros(rows.size)
     chosen = _measure(taxonomy, measure, information_content, counts)
     places = _neighbours_together(taxonomy, columns)
@@ -150,26 +150,26 @@ def weighted_sums(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Measure:
-    """A measure with what it needs of the whole taxonomy, found once for all tiles."""
+    """A measure with the facts about the whole taxonomy that it needs, found once for all tiles."""
 
     function: Callable[[Pairs], Floats]
     content: Floats | None
     facts: dict[str, float]
 
-    def pairs(self, taxonomy: Taxonomy, rows: Numbers, columns: Numbers | None) -> Pairs:
-        """What the function takes, of all rows and columns; the closures are found once for all tiles."""
+    def pairs(self, taxonomy: Taxonomy, rows: Ints, columns: Ints | None) -> Pairs:
+        """The pairs of all rows and columns, as the measure takes them; closures are found once for all tiles."""
         return replace(pairs_between(taxonomy, rows, columns, self.content), facts=self.facts)
 
 
 def _measure(taxonomy: Taxonomy, name: str, information_content: str, counts: Mapping[str, int] | None) -> _Measure:
     function = FUNCTIONS.get(name) if isinstance(name, str) else None
     if function is None:
-        raise UnknownMeasureError(name, MEASURES)
+        raise unknown_measure(name, MEASURES)
     if information_content not in CONTENTS:
         raise ParameterError("information_content", f"one of {', '.join(CONTENTS)}", information_content)
     if name not in USE_CONTENT:
         return _Measure(function, None, {})
     content = content_of(taxonomy, information_content, counts)
     remembered = information_content != "data"
-    facts: dict[str, float] = taxonomy.remembered(("facts of", information_content), dict) if remembered else {}
+    facts: dict[str, float] = taxonomy.compute_once(("facts of", information_content), dict) if remembered else {}
     return _Measure(function, content, facts)

@@ -1,4 +1,4 @@
-"""A tile of concept pairs: what a measure may look at."""
+"""A tile of concept pairs: the input of a measure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,14 @@ import numpy as np
 
 from anonto.errors import InternalError
 from anonto.taxonomy import kernels
-from anonto.taxonomy.closure import Closure, closure, renumbered
+from anonto.taxonomy.closure import Closure, closure, renumber_ancestors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    from anonto.taxonomy.closure import TurnedRound
+    from anonto.arrays import Bools, Floats, Ints, Longs
+    from anonto.taxonomy.closure import InvertedClosure
     from anonto.taxonomy.taxonomy import Taxonomy
-
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +26,15 @@ class Pairs:
     taxonomy: Taxonomy
     rows: Closure
     columns: Closure
-    row_numbers: Numbers
-    column_numbers: Numbers
-    ancestors: NDArray[np.int64]
+    row_numbers: Ints
+    column_numbers: Ints
+    ancestors: Longs
     """The concept behind each ancestor number of the two closures."""
     content: Floats | None
     """Information content of every concept of the taxonomy; only for measures that use it."""
     facts: dict[str, float] = field(default_factory=dict)
-    """What holds for all tiles of the same pairs, found once."""
-    below: TurnedRound | None = None
+    """Facts that hold for all tiles of the same pairs, computed once."""
+    below: InvertedClosure | None = None
     """The closure of the columns turned round, where several tiles have these columns."""
 
     @property
@@ -47,18 +43,18 @@ class Pairs:
         return self.row_numbers.size, self.column_numbers.size
 
     @property
-    def equal(self) -> NDArray[np.bool_]:
-        """Where both concepts are the same."""
+    def equal(self) -> Bools:
+        """Flags for the pairs of the same concept."""
         return np.equal.outer(self.row_numbers, self.column_numbers)
 
     def run(self, kernel: Callable[..., None], *about_ancestors: object) -> Floats:
         """Call a pair kernel on the tile."""
         out = np.empty(self.shape)
-        below = self.below or self.columns.turned_round(self.ancestors.size)
+        below = self.below or self.columns.invert(self.ancestors.size)
         kernel(self.rows.rows(0, self.row_numbers.size), below, *about_ancestors, out)
         return out
 
-    def shared(self) -> Floats:
+    def count_shared(self) -> Floats:
         """|T(c) ∩ T(c′)|."""
         return self.run(kernels.common_ancestors)
 
@@ -85,7 +81,7 @@ class Pairs:
             self,
             columns=columns,
             column_numbers=self.column_numbers[column],
-            below=columns.turned_round(self.ancestors.size),
+            below=columns.invert(self.ancestors.size),
         )
 
     def of_rows(self, row: slice) -> Pairs:
@@ -93,10 +89,10 @@ class Pairs:
         return replace(self, rows=Closure(*self.rows.rows(row.start, row.stop)), row_numbers=self.row_numbers[row])
 
 
-def pairs_between(taxonomy: Taxonomy, rows: Numbers, columns: Numbers | None, content: Floats | None) -> Pairs:
+def pairs_between(taxonomy: Taxonomy, rows: Ints, columns: Ints | None, content: Floats | None) -> Pairs:
     """All pairs of rows and columns (or of rows alone), concepts given by number."""
     selections = [rows] if columns is None else [rows, columns]
-    ancestors, closures = renumbered(len(taxonomy), *(closure(taxonomy, selection) for selection in selections))
+    ancestors, closures = renumber_ancestors(len(taxonomy), *(closure(taxonomy, selection) for selection in selections))
     return Pairs(
         taxonomy=taxonomy,
         rows=closures[0],

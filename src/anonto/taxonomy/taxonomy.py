@@ -8,6 +8,7 @@ depth, no ancestor set and no length.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from types import MappingProxyType
@@ -15,25 +16,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from anonto.errors import AbsentRootError, ColumnTypeError, OutsideRootError, UnknownConceptError
 from anonto.taxonomy import kernels
+from anonto.taxonomy.refusals import absent_root, not_a_column, unknown_concepts, values_outside_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
+    from anonto.arrays import Bools, Integers, Ints, Longs
+
 log = logging.getLogger(__name__)
 
 Fact = TypeVar("Fact")
 
 ROOT_POLICIES = ("ontology", "lcs")
-"""What `Taxonomy.rooted` takes besides a concept id."""
+"""Root policies that `Taxonomy.rooted` takes other than a concept id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where a taxonomy came from and what its reader did to it."""
+    """The origin of a taxonomy and what its reader did to it."""
 
     source: str
     """Name of the file or folder, without its path."""
@@ -48,7 +51,7 @@ class Provenance:
     dangling_edges: int = 0
     """Edges from or to a concept that the source does not declare, and to one that it declares obsolete."""
     orphaned_edges: int = 0
-    """Of the dangling edges, those from a concept that the source does not declare."""
+    """Dangling edges from a concept that the source does not declare."""
     relabelled_concepts: int = 0
     """Concepts that the source gives several labels for the same place; the first was kept."""
     isolated_concepts: int = 0
@@ -69,15 +72,15 @@ class Taxonomy:
 
     ids: tuple[str, ...]
     labels: tuple[str, ...]
-    parent_offsets: NDArray[np.int64]
-    parent_indices: NDArray[np.int32]
-    child_offsets: NDArray[np.int64]
-    child_indices: NDArray[np.int32]
-    depths: NDArray[np.int32]
+    parent_offsets: Longs
+    parent_indices: Ints
+    child_offsets: Longs
+    child_indices: Ints
+    depths: Ints
     """Nodes on the longest way to a root; a root has 1."""
-    order: NDArray[np.int32]
+    order: Ints
     """All concepts, parents before children."""
-    synonym_offsets: NDArray[np.int64]
+    synonym_offsets: Longs
     synonym_texts: tuple[str, ...]
     alternative_ids: Mapping[str, str] = field(default_factory=dict)
     """Other ids of a concept → its id."""
@@ -137,23 +140,23 @@ class Taxonomy:
 
     @cached_property
     def is_tree(self) -> bool:
-        """Whether no concept has several parents."""
+        """True if no concept has several parents."""
         return bool((np.diff(self.parent_offsets) <= 1).all())
 
     def number(self, concept: str) -> int:
         """The number of a concept in the arrays."""
         found = self.index.get(concept)
         if found is None:
-            raise UnknownConceptError([concept], self.name)
+            raise unknown_concepts([concept], self.name)
         return found
 
-    def numbers(self, concepts: Iterable[str]) -> NDArray[np.int32]:
+    def numbers(self, concepts: Iterable[str]) -> Ints:
         """The numbers of several concepts in the arrays."""
         index = self.index
         wanted = _plain_ids(concepts)
         found = [index.get(concept, -1) for concept in wanted]
         if -1 in found:
-            raise UnknownConceptError([c for c, n in zip(wanted, found, strict=True) if n < 0], self.name)
+            raise unknown_concepts([c for c, n in zip(wanted, found, strict=True) if n < 0], self.name)
         return np.array(found, dtype=np.int32)
 
     # ------------------------------------------------------------------------------------------ one concept
@@ -188,7 +191,7 @@ class Taxonomy:
         return frozenset(self._names(np.flatnonzero(self._below(self.number(concept)))))
 
     def replacement(self, concept: str) -> str | None:
-        """The concept that an obsolete id stands for today.
+        """The concept that replaces an obsolete id.
 
         Replacements are followed until one is in use; a chain that ends or runs in a circle gives None.
         """
@@ -258,10 +261,10 @@ class Taxonomy:
     def below(self, concept: str) -> Taxonomy:
         """The taxonomy of a concept and all its descendants, with the concept as its root."""
         if concept not in self:
-            raise AbsentRootError(self.name, self.roots)
+            raise absent_root(self.name, self.roots)
         if self.roots == (concept,):
             return self
-        return self._restricted(self._below(self.number(concept)), concept)
+        return self._restrict(self._below(self.number(concept)), concept)
 
     def rooted(self, root: str, values: Iterable[str] = ()) -> Taxonomy:
         """The taxonomy that a root policy asks for.
@@ -278,17 +281,17 @@ class Taxonomy:
             subsumer = self._subsumer(self.numbers(concepts))
             return self if subsumer is None else self.below(subsumer)
         if root not in self:
-            raise AbsentRootError(self.name, self.roots, ROOT_POLICIES)
+            raise absent_root(self.name, self.roots, ROOT_POLICIES)
         part = self.below(root)
         outside = sorted(concept for concept in concepts if concept not in part)
         if outside:
             self.numbers(outside)
-            raise OutsideRootError(outside, root)
+            raise values_outside_root(outside, root)
         return part
 
     # ------------------------------------------------------------------------------------------ inside
 
-    def remembered(self, key: Hashable, compute: Callable[[], Fact]) -> Fact:
+    def compute_once(self, key: Hashable, compute: Callable[[], Fact]) -> Fact:
         """A fact that follows from the arrays alone, computed once."""
         if key not in self._memory:
             self._memory[key] = compute()
@@ -299,15 +302,15 @@ class Taxonomy:
     def _memory(self) -> dict[Hashable, Any]:
         return {}
 
-    def _names(self, numbers: NDArray[np.integer]) -> tuple[str, ...]:
+    def _names(self, numbers: Integers) -> tuple[str, ...]:
         ids = self.ids
         return tuple(ids[n] for n in numbers.tolist())
 
-    def _below(self, number: int) -> NDArray[np.bool_]:
-        below: NDArray[np.bool_] = kernels.descendants_of(number, self.child_offsets, self.child_indices)
+    def _below(self, number: int) -> Bools:
+        below: Bools = kernels.descendants_of(number, self.child_offsets, self.child_indices)
         return below
 
-    def _subsumer(self, numbers: NDArray[np.int32]) -> str | None:
+    def _subsumer(self, numbers: Ints) -> str | None:
         if numbers.size == 1:
             return self.ids[int(numbers[0])]
         _, above, _ = kernels.ancestor_closure(numbers, self.parent_offsets, self.parent_indices)
@@ -321,7 +324,7 @@ class Taxonomy:
         return self.ids[min(minimal, key=self._specificity)]
 
     @cached_property
-    def specificity(self) -> NDArray[np.int32]:
+    def specificity(self) -> Ints:
         """The place of each concept in the order by depth, then fewest descendants, then smallest id; last is best.
 
         Among the common ancestors of some concepts, the last in this order is their least common subsumer.
@@ -337,19 +340,19 @@ class Taxonomy:
     def _specificity(self, number: int) -> tuple[int, int, str]:
         return (-int(self.depths[number]), int(np.count_nonzero(self._below(number))), self.ids[number])
 
-    def _children_of(self, number: int) -> NDArray[np.int32]:
+    def _children_of(self, number: int) -> Ints:
         return self.child_indices[self.child_offsets[number] : self.child_offsets[number + 1]]
 
-    def _restricted(self, kept: NDArray[np.bool_], concept: str) -> Taxonomy:
+    def _restrict(self, kept: Bools, concept: str) -> Taxonomy:
         from anonto.taxonomy.build import restrict
 
         return restrict(self, kept, concept)
 
 
 def _plain_ids(concepts: Iterable[Any]) -> list[Any]:
-    """The ids as plain texts: the cells of an Arrow column are wrapped, and one text is no column of letters."""
+    """The ids as plain texts: the cells of an Arrow column are wrapped, and a single text is refused."""
     if isinstance(concepts, str | bytes):
-        raise ColumnTypeError(type(concepts).__name__)
+        raise not_a_column(type(concepts).__name__)
     return [concept.as_py() if hasattr(concept, "as_py") else concept for concept in concepts]
 
 

@@ -1,1 +1,1 @@
-"""What an analyst loses: of single columns, of pairs, of the whole table."""
+"""Information loss: of single columns, of pairs of columns, of the whole table."""

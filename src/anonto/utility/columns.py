@@ -1,4 +1,4 @@
-"""What a masked column lost: how far its cells moved, and what of its distribution is left."""
+"""Information loss of a masked column: how far its cells moved, and what of its distribution is left."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.value_space import MeanSpace, NominalSpace, NumericSpace
 from anonto.stats.centre import mean_of
 from anonto.stats.dependence import Spread, mean_differences
-from anonto.table.attributes import MeanAttribute, NominalAttribute, NumericAttribute
-from anonto.taxonomy.closure import closure
+from anonto.utility.cells import Ancestry, cell_distances
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats
+    from anonto.encoding.comparison import ComparedColumn
 
-    from anonto.table.comparison import ComparedColumn
-
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
 
 MOST_VALUES = 5_000
 """Above this many distinct values the distance variance of a nominal column is left out."""
@@ -27,7 +24,7 @@ ROUNDING = 1e-13
 
 
 def column_losses(column: ComparedColumn) -> dict[str, Any]:
-    """Everything that is said of one column, as plain numbers.
+    """Information loss of one column, as plain numbers.
 
     ``rmse``, ``mean_distance`` and ``farthest`` say how far cells moved, and ``changed`` how many: of the cells that
     have a value before or after, where one that gets a value, or loses it, has moved by 1. ``hellinger`` says how far
@@ -35,22 +32,23 @@ def column_losses(column: ComparedColumn) -> dict[str, Any]:
     level of the taxonomy; both from 0 to 1. ``il1s`` is the mean distance divided by √2 times the column's own spread;
     it is left out where the column had none and moved all the same. ``mean_shift`` says how far the mean moved, and
     spreads are given before and after; both are of the cells that have a value there.
+
+    Where rows have weights, all but ``cells``, ``missing`` and ``farthest`` are about the people that they stand for.
     """
-    moved = _distances_moved(column)
     either = (column.original >= 0) | (column.masked >= 0)
-    amounts = column.amounts.masked[either]
-    n_cells = int(amounts.sum())
-    n_or_one = max(n_cells, 1)
+    moved = cell_distances(column, column.original[either], column.masked[either])
+    amounts = column.weighed("masked")[either]
+    n_or_one = float(amounts.sum()) or 1.0
     changed = ~column.same()[either]
-    before, after = column.counts("original"), column.counts("masked")
+    before, after = column.frequencies("original"), column.frequencies("masked")
     losses: dict[str, Any] = {
-        "cells": n_cells,
+        "cells": int(column.amounts.masked[either].sum()),
         "changed": float(changed @ amounts) / n_or_one,
         "rmse": math.sqrt(float(moved**2 @ amounts) / n_or_one),
         "mean_distance": float(moved @ amounts) / n_or_one,
         "farthest": float(moved.max(initial=0.0)),
         "hellinger": _hellinger(_shares_of_meanings(column, before), _shares_of_meanings(column, after)),
-        "missing": {"original": int(before[-1]), "masked": int(after[-1])},
+        "missing": {which: int(column.counts(which)[-1]) for which in ("original", "masked")},
     }
     before, after = before[:-1], after[:-1]
     if not before.any() or not after.any():
@@ -62,20 +60,11 @@ def column_losses(column: ComparedColumn) -> dict[str, Any]:
     return losses | spread | _distance_variances(column, before, after) | _frequency_changes(column, before, after)
 
 
-def _distances_moved(column: ComparedColumn) -> Floats:
-    """Of the cells that have a value before or after, in the order of the rows."""
-    both = (column.original >= 0) & (column.masked >= 0)
-    out = np.ones(column.original.size)
-    if both.any():
-        out[both] = column.attribute.pair_distances(column.original[both], column.masked[both])
-    return np.asarray(out[(column.original >= 0) | (column.masked >= 0)])
-
-
-def _spread_of_meaning(column: ComparedColumn, before: Longs, after: Longs) -> dict[str, Any]:
-    attribute = column.attribute
-    if isinstance(attribute, NumericAttribute):
-        scale = attribute.scale or 1.0
-        (mean, deviation), (new_mean, new_deviation) = (_moments(attribute.numbers, each) for each in (before, after))
+def _spread_of_meaning(column: ComparedColumn, before: Any, after: Any) -> dict[str, Any]:
+    value_space = column.value_space
+    if isinstance(value_space, NumericSpace):
+        scale = value_space.scale or 1.0
+        (mean, deviation), (new_mean, new_deviation) = (_moments(value_space.numbers, each) for each in (before, after))
         means, deviations = (mean, new_mean), (deviation, new_deviation)
         return {
             "mean": {"original": means[0], "masked": means[1]},
@@ -83,8 +72,8 @@ def _spread_of_meaning(column: ComparedColumn, before: Longs, after: Longs) -> d
             "standard_deviation": {"original": deviations[0], "masked": deviations[1]},
             "own_spread": deviations[0] / scale,
         }
-    part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
-    if not isinstance(part, NominalAttribute):
+    part = value_space.parts[0] if isinstance(value_space, MeanSpace) else value_space
+    if not isinstance(part, NominalSpace):
         return {"own_spread": math.sqrt(1.0 - float(before.max()) / float(before.sum()))}
     counts = (before, after)
     centre = mean_of(replace(part, counts=counts[0]))
@@ -101,26 +90,26 @@ def _spread_of_meaning(column: ComparedColumn, before: Longs, after: Longs) -> d
     }
 
 
-def _moments(numbers: Floats, counts: Longs) -> tuple[float, float]:
-    """The mean and the standard deviation of numbers that occur so often."""
+def _moments(numbers: Floats, counts: Floats) -> tuple[float, float]:
+    """The mean and the standard deviation of numbers, from how often each occurs."""
     present = counts > 0
     own, weights = numbers[present], counts[present] / counts.sum()
     mean = float(weights @ own)
     return mean, math.sqrt(float(weights @ (own - mean) ** 2))
 
 
-def _distance_variances(column: ComparedColumn, before: Longs, after: Longs) -> dict[str, Any]:
-    attribute = column.attribute
+def _distance_variances(column: ComparedColumn, before: Floats, after: Floats) -> dict[str, Any]:
+    value_space = column.value_space
     counts = (before, after)
-    if isinstance(attribute, NumericAttribute):
-        numbers = attribute.numbers / (attribute.scale or 1.0)
+    if isinstance(value_space, NumericSpace):
+        numbers = value_space.numbers / (value_space.scale or 1.0)
         squares = [_square_of_numbers(numbers, each / each.sum()) for each in counts]
     elif column.n_values > MOST_VALUES:
         return {}
     else:
-        distances = attribute.distances()
+        distances = value_space.distances()
         squares = [
-            Spread.of(distances, each / each.sum(), int(each.sum())).variance().plain
+            Spread.of(distances, each / each.sum(), float(each.sum())).variance().plain
             if np.count_nonzero(each) > 1
             else 0.0
             for each in counts
@@ -139,37 +128,33 @@ def _square_of_numbers(numbers: Floats, shares: Floats) -> float:
     return found if found > ROUNDING * mean**2 else 0.0
 
 
-def _frequency_changes(column: ComparedColumn, before: Longs, after: Longs) -> dict[str, Any]:
+def _frequency_changes(column: ComparedColumn, before: Floats, after: Floats) -> dict[str, Any]:
     """Level by level below the root, half the sum of the absolute differences of the shares of its concepts.
 
-    A record counts for every concept of the level that its value is or lies below; a value above the level for itself.
-    Several roots are a level: that below a root which is not written down.
+    A record counts for every concept of the level that is its value or an ancestor of it; a value above the level
+    counts for itself. Several roots form a level of their own, below a virtual root.
     """
-    attribute = column.attribute
-    part = attribute.parts[0] if isinstance(attribute, MeanAttribute) else attribute
-    if not isinstance(part, NominalAttribute):
+    value_space = column.value_space
+    part = value_space.parts[0] if isinstance(value_space, MeanSpace) else value_space
+    if not isinstance(part, NominalSpace):
         return {}
     taxonomy = part.domain
-    numbers = taxonomy.numbers(part.concepts)
-    above = closure(taxonomy, numbers)
-    value = np.repeat(np.arange(numbers.size), above.sizes)
-    ancestor = above.ancestors[: value.size]
-    depth_of, is_own = taxonomy.depths[ancestor], numbers[value] == ancestor
+    ancestry = Ancestry.of(part)
     changes = []
     first = 1 if len(taxonomy.roots) > 1 else 2
-    for depth in range(first, int(taxonomy.depths[numbers].max(initial=1)) + 1):
-        at_level = (depth_of == depth) | (is_own & (depth_of < depth))
-        sums = [np.bincount(ancestor[at_level], counts[value[at_level]], len(taxonomy)) for counts in (before, after)]
+    for depth in range(first, int(ancestry.depth[ancestry.is_own].max(initial=1)) + 1):
+        values, ancestors = ancestry.at_level(depth)
+        sums = [np.bincount(ancestors, counts[values], len(taxonomy)) for counts in (before, after)]
         shares = [each / each.sum() for each in sums]
         changes.append({"depth": depth, "change": float(np.abs(shares[0] - shares[1]).sum()) / 2.0})
     return {"frequency_change": changes}
 
 
-def _shares_of_meanings(column: ComparedColumn, counts: Longs) -> Floats:
-    """The share of the rows that have each value, however it is spelt; and last of those that have none."""
+def _shares_of_meanings(column: ComparedColumn, counts: Floats) -> Floats:
+    """The share of the rows, or people, with each value, however it is written; and last of those with none."""
     meanings = column.meanings()
     places = np.where(meanings < 0, np.int32(column.n_values), meanings)
-    return np.asarray(np.bincount(places, weights=counts) / max(column.n_rows, 1), dtype=np.float64)
+    return np.asarray(np.bincount(places, weights=counts) / (float(counts.sum()) or 1.0), dtype=np.float64)
 
 
 def _hellinger(a: Floats, b: Floats) -> float:

@@ -1,4 +1,4 @@
-"""What pairs of columns lost: how their dependence changed."""
+"""Information loss of pairs of columns: how their dependence changed."""
 
 from __future__ import annotations
 
@@ -9,37 +9,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.columns import Column
+from anonto.encoding.records import count_records
+from anonto.encoding.value_space import NumericSpace
 from anonto.stats.contingency import shares_of_counts
 from anonto.stats.dependence import Spread, TwoColumns
-from anonto.table.attributes import NumericAttribute
-from anonto.table.columns import Column
-from anonto.table.records import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from anonto.table.comparison import ComparedColumn
+    from anonto.arrays import Codes, Floats, Longs
+    from anonto.encoding.comparison import ComparedColumn
     from anonto.utility.sampling import Sampling
 
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
 
 MOST_VALUES = 3_000
 MOST_ROWS_OF_LARGE = 2_000
-"""With a nominal column of more values than this allows, dependence is measured on so many rows."""
+"""Number of rows on which dependence is measured where a nominal column has more values than `MOST_VALUES`."""
 LEVELS_OF_NUMBERS = 2_000
-"""Numbers of more values than this allows are first brought to so many levels of equal width."""
+"""Number of levels of equal width to which numbers with more values than `MOST_VALUES` are rounded first."""
 
 
 def pair_losses(
     columns: Sequence[ComparedColumn], sampling: Sampling, about: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
-    """For each pair of columns its distance correlation before and after, and what else applies to its kinds.
+    """The distance correlation of each pair of columns before and after, and the statistics that apply to its kinds.
 
-    The figures of the original are those of the original alone: another release of it has the same.
+    The figures of the original are those of the original alone: another release of it has the same. Where rows have
+    weights, all figures but ``n`` are about the people that they stand for.
 
     Args:
         columns: All columns that have distances.
@@ -53,20 +52,18 @@ def pair_losses(
 
 
 def _distances(column: ComparedColumn) -> Floats | None:
-    """All pairs of values; None for numbers, and where they are too many, which the original decides if it can."""
+    """Distances of all pairs of values; None for numbers and for too many values, if possible by the original alone."""
     n_original = int(np.count_nonzero(column.counts("original")[:-1]))
     too_many = n_original > MOST_VALUES or column.n_values > 2 * MOST_VALUES
-    return None if too_many or isinstance(column.attribute, NumericAttribute) else column.attribute.distances()
+    return None if too_many or isinstance(column.value_space, NumericSpace) else column.value_space.distances()
 
 
-def _losses(
-    a: ComparedColumn, b: ComparedColumn, tables: Mapping[str, Floats | None], sample: NDArray[np.int64]
-) -> dict[str, Any]:
+def _losses(a: ComparedColumn, b: ComparedColumn, tables: Mapping[str, Floats | None], sample: Longs) -> dict[str, Any]:
     correlations, n_records = {}, {}
     for which in ("original", "masked"):
-        is_large = any(tables[one.name] is None and not isinstance(one.attribute, NumericAttribute) for one in (a, b))
-        cells = _Both.of(a.taken(sample), b.taken(sample), which) if is_large else _Both.of(a, b, which)
-        n_records[which] = cells.n
+        is_large = any(tables[one.name] is None and not isinstance(one.value_space, NumericSpace) for one in (a, b))
+        cells = _Both.of(a.take_rows(sample), b.take_rows(sample), which) if is_large else _Both.of(a, b, which)
+        n_records[which] = cells.n_rows
         correlations[which] = _distance_correlation(a, b, cells, tables)
     found: dict[str, Any] = {
         "columns": [a.name, b.name],
@@ -83,25 +80,28 @@ class _Both:
 
     a: Codes
     b: Codes
-    amounts: Longs
-    """How many rows each stands for."""
+    amounts: Any
+    """How many rows each represents, or how many people it stands for."""
+    n_rows: int
+    """Rows of the table."""
 
     @classmethod
     def of(cls, a: ComparedColumn, b: ComparedColumn, which: str) -> _Both:
-        (codes_a, amounts), (codes_b, _) = a.side(which), b.side(which)
-        both = (codes_a >= 0) & (codes_b >= 0) & (amounts > 0)
-        return cls(codes_a[both], codes_b[both], amounts[both])
+        (codes_a, rows), (codes_b, _), amounts = a.side(which), b.side(which), a.weighed(which)
+        both = (codes_a >= 0) & (codes_b >= 0)
+        counted = both & (amounts > 0)
+        return cls(codes_a[counted], codes_b[counted], amounts[counted], int(rows[both].sum()))
 
     @property
-    def n(self) -> int:
-        """Rows of the table."""
-        return int(self.amounts.sum())
+    def n(self) -> float:
+        """The sum of all amounts."""
+        return float(self.amounts.sum())
 
 
 def _distance_correlation(
     a: ComparedColumn, b: ComparedColumn, cells: _Both, tables: Mapping[str, Floats | None]
 ) -> float:
-    if cells.n < 2:
+    if cells.n_rows < 2 or not cells.n:
         return 0.0
     (of_a, new_a), (of_b, new_b) = _spread(a, cells.a, cells, tables), _spread(b, cells.b, cells, tables)
     shape = len(new_a.values), len(new_b.values)
@@ -120,20 +120,20 @@ def _spread(
     """The distances of the values that occur, with their shares, and the column in those values alone."""
     present, new = np.unique(codes, return_inverse=True)
     table = tables[column.name]
-    if isinstance(column.attribute, NumericAttribute):
-        numbers = column.attribute.numbers[present]
+    if isinstance(column.value_space, NumericSpace):
+        numbers = column.value_space.numbers[present]
         if present.size > MOST_VALUES:
             numbers, level_of = _levels(numbers)
             new = level_of[new]
-        distances = replace(column.attribute, numbers=numbers, extent=column.attribute.scale).distances()
+        distances = replace(column.value_space, numbers=numbers, extent=column.value_space.scale).distances()
     elif table is not None:
         distances = np.ascontiguousarray(table[np.ix_(present, present)])
     else:
         grid = np.meshgrid(present, present, indexing="ij")
-        pairs = column.attribute.pair_distances(grid[0].ravel(), grid[1].ravel())
+        pairs = column.value_space.pair_distances(grid[0].ravel(), grid[1].ravel())
         distances = pairs.reshape(present.size, present.size)
     n_values = distances.shape[0]
-    shares = counted(new, n_values, cells.amounts) / cells.n
+    shares = count_records(new, n_values, cells.amounts) / cells.n
     return Spread.of(distances, shares, cells.n), Column(tuple(map(str, range(n_values))), new.astype(np.int32))
 
 
@@ -146,9 +146,9 @@ def _levels(numbers: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 
 def _others(a: ComparedColumn, b: ComparedColumn) -> dict[str, Any]:
-    """Pearson's correlation of numbers and ranks; Cramér's V and the change of the cross table of all but numbers."""
+    """Pearson's correlation for numbers and ranks; Cramér's V and the change of the cross table for all but numbers."""
     found: dict[str, Any] = {}
-    if all(isinstance(one.attribute, NumericAttribute) for one in (a, b)):
+    if all(isinstance(one.value_space, NumericSpace) for one in (a, b)):
         found["pearson"] = {which: _pearson(a, b, which) for which in ("original", "masked")}
     if all(one.description.kind != "numeric" for one in (a, b)):
         found["cramers_v"] = {which: _cramers_v(a, b, which) for which in ("original", "masked")}
@@ -168,7 +168,7 @@ def _pearson(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
 
 def _between_0_and_1(column: ComparedColumn, codes: Codes) -> Floats:
     """Numbers moved and divided by their range: correlations stay, and no sum of squares overflows."""
-    numbers: Floats = column.attribute.numbers[codes]  # type: ignore[attr-defined]
+    numbers: Floats = column.value_space.numbers[codes]  # type: ignore[attr-defined]
     if not numbers.size:
         return numbers
     halves = numbers / 2.0 - numbers.min() / 2.0
@@ -182,8 +182,10 @@ def _cramers_v(a: ComparedColumn, b: ComparedColumn, which: str) -> float:
     if not n:
         return 0.0
     keys, place = np.unique(cells.a.astype(np.int64) * b.n_values + cells.b, return_inverse=True)
-    counts = counted(place, keys.size, cells.amounts)
-    margin_a, margin_b = (counted(codes, one.n_values, cells.amounts) for one, codes in ((a, cells.a), (b, cells.b)))
+    counts = count_records(place, keys.size, cells.amounts)
+    margin_a, margin_b = (
+        count_records(codes, one.n_values, cells.amounts) for one, codes in ((a, cells.a), (b, cells.b))
+    )
     smaller = min(np.count_nonzero(margin_a), np.count_nonzero(margin_b)) - 1
     if smaller < 1:
         return 0.0
@@ -198,10 +200,11 @@ def _cross_table_bias(a: ComparedColumn, b: ComparedColumn) -> float:
         (column_a.astype(np.int64) + 1) * (b.n_values + 1) + column_b + 1
         for column_a, column_b in ((a.original, b.original), (a.masked, b.masked))
     ]
-    if not a.n_rows:
+    amounts = a.weighed("original"), a.weighed("masked")
+    total = float(amounts[1].sum())
+    if not total:
         return 0.0
     unique, place = np.unique(np.concatenate(keys), return_inverse=True)
-    before, after = place[: keys[0].size], place[keys[0].size :]
-    sides = (before, a.amounts.original), (after, a.amounts.masked)
-    change = np.subtract(*(counted(numbers, unique.size, amounts) for numbers, amounts in sides))
-    return float(np.abs(change).sum()) / (2.0 * a.n_rows)
+    sides = place[: keys[0].size], place[keys[0].size :]
+    change = np.subtract(*(count_records(one, unique.size, each) for one, each in zip(sides, amounts, strict=True)))
+    return float(np.abs(change).sum()) / (2.0 * total)

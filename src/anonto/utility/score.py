@@ -1,4 +1,4 @@
-"""One number for what an analyst keeps, and the four losses that it is made of.
+"""Utility as one number, and the four information losses behind it.
 
 Each loss is 0 for the original table and 1 for everything lost:
 
@@ -8,11 +8,11 @@ Each loss is 0 for the original table and 1 for everything lost:
   ranks the shift of the mean or the change of the standard deviation, whichever is larger, in standard deviations;
 - ``dependence``: how much the distance correlations changed, divided by how much they change when every masked column
   is swapped at random, over all pairs with a masked column;
-- ``told_apart``: how well a model tells released records from original ones: the propensity score's mean squared error
-  between that of random labels (0) and 1/4 (1).
+- ``told_apart``: how well a model distinguishes released records from original ones: the propensity score's mean
+  squared error, scaled so that random labels give 0 and 1/4 gives 1.
 
-The utility is 1 less their mean: 1 for the original, about 0 for a table of which nothing is left. They weigh the same
-because nobody knows what the table will be used for; who does, looks at the loss that matters. A loss that cannot be
+The utility is 1 less their mean: 1 for the original, about 0 for a table without information. They weigh the same
+because the use of the table is unknown; if you know it, look at the loss that matters. A loss that cannot be
 measured (dependence where the columns have none, a model of a few records) is left out of the mean.
 """
 
@@ -31,19 +31,18 @@ from anonto.utility.sampling import Sampling
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.table.comparison import ComparedColumn
+    from anonto.arrays import Ints
+    from anonto.encoding.comparison import ComparedColumn
 
 LOSSES = ("moved", "distribution", "dependence", "told_apart")
 LEAST_DEPENDENCE = 0.01
-"""Where swapping at random changes the distance correlations by less than this on average, there is none to lose."""
+"""If swapping at random changes the distance correlations by less than this on average, no dependence can be lost."""
 ALL_TOLD_APART = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class AtRandom:
-    """What is lost when every masked column is swapped at random."""
+    """Loss when every masked column is swapped at random."""
 
     rmse: Mapping[str, float]
     correlation_change: float
@@ -53,10 +52,10 @@ class AtRandom:
 def lost_at_random(columns: Mapping[str, ComparedColumn], masked: Sequence[str]) -> AtRandom:
     """Swap the masked columns at random, each for itself and missing cells apart, and measure.
 
-    Where only some persons are at hand, it is done with these.
+    Where only some persons are available, these are used.
     """
-    persons = [one if one.amounts.row_by_row else one.taken(np.arange(one.n_persons)) for one in columns.values()]
-    swapped = [replace(one, masked=_swapped(one) if one.name in masked else one.original) for one in persons]
+    persons = [one if one.amounts.row_by_row else one.take_rows(np.arange(one.n_persons)) for one in columns.values()]
+    swapped = [replace(one, masked=_swap_at_random(one) if one.name in masked else one.original) for one in persons]
     n_rows = swapped[0].original.size if swapped else 0
     pairs = pair_losses(swapped, Sampling(), masked) if len(swapped) > 1 and n_rows else []
     return AtRandom(
@@ -65,7 +64,7 @@ def lost_at_random(columns: Mapping[str, ComparedColumn], masked: Sequence[str])
     )
 
 
-def _swapped(column: ComparedColumn) -> NDArray[np.int32]:
+def _swap_at_random(column: ComparedColumn) -> Ints:
     """The codes of the original in another order, the same whatever other columns there are."""
     codes = column.original.copy()
     present = codes >= 0

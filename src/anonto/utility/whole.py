@@ -1,4 +1,4 @@
-"""Everything that an analyst loses, as plain data: column by column, pair by pair, and of the table as a whole."""
+"""Information loss as plain data: column by column, pair by pair, and of the table as a whole."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anonto.utility.table import prediction, propensity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anonto.table.comparison import ComparedColumn
+    from anonto.encoding.comparison import ComparedColumn
     from anonto.utility.sampling import Sampling
 
 
@@ -27,7 +27,7 @@ def losses_of(
     """Measure all losses.
 
     Args:
-        columns: Of both tables.
+        columns: Columns of both tables.
         pairs: For each masked column its cells before and after.
         masked: The columns that some step masks.
         predict: A column to be predicted from the others.

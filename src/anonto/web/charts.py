@@ -1,4 +1,4 @@
-"""Charts as data for the browser's library. Labels are drawn, never read as markup: tooltips are drawn too."""
+"""Chart options for the browser's chart library. Labels and tooltips are rendered as text, never as markup."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 ACCENT, PALE, INK, SOFT, LINE = "#0b6e6e", "#b9c4c5", "#1c2526", "#5a686a", "#dbe3e3"
 FONT = {"fontFamily": "system-ui, sans-serif", "color": INK, "fontSize": 13}
 _NARROW = {"width": 150, "overflow": "truncate"}
-"""Labels are cut, so that bars have room in a narrow window; the tooltip has them whole."""
+"""Truncates labels, to leave room for bars in a narrow window; the tooltip shows them in full."""
 _WRAPPED = {"width": 150, "overflow": "break", "lineHeight": 16, "interval": 0}
-"""Labels of which each must be read whole have two lines."""
+"""Wraps labels that must be readable in full onto two lines."""
 ROOM_FOR_A_BAR = 42
-"""Pixels: two lines of a label, and air."""
+"""Pixels: a label of two lines, and padding."""
 
 
 def chart(
@@ -29,7 +29,7 @@ def chart(
     on_click: Callable[[Any], Any] | None = None,
     n_bars: int = 0,
 ) -> Any:
-    """A chart with a name for those who do not see it; as high as its lying bars need."""
+    """A chart with an accessible name; as high as its horizontal bars need."""
     drawn = ui.echart(
         {
             "textStyle": FONT,
@@ -51,15 +51,15 @@ def _tooltip(**more: Any) -> dict[str, Any]:
     return {"renderMode": "richText", "confine": True, **more}
 
 
-def _shortened(label: str, limit: int) -> str:
+def _shorten(label: str, limit: int) -> str:
     return label if len(label) <= limit else f"{label[: limit - 1]}…"
 
 
 def before_after(
     labels: Sequence[str], before: Sequence[int], after: Sequence[int], *, in_order: bool
 ) -> dict[str, Any]:
-    """Bars of counts before and after: lying for names, standing for numbers."""
-    names = [_shortened(label, 16) for label in labels] if in_order else list(labels)
+    """Bars of counts before and after: horizontal for names, vertical for numbers."""
+    names = [_shorten(label, 16) for label in labels] if in_order else list(labels)
     categories: dict[str, Any] = {
         "type": "category",
         "data": names,
@@ -84,13 +84,13 @@ def before_after(
 
 
 def heat(rows: Sequence[str], columns: Sequence[str], counts: Sequence[Sequence[int]], most: int) -> dict[str, Any]:
-    """A table of counts as shades."""
+    """A table of counts as a heat map."""
     cells = [[place, line, number] for line, row in enumerate(counts) for place, number in enumerate(row)]
     return {
         "grid": {"left": 22, "right": 8, "top": 8, "bottom": 8, "containLabel": True},
         "xAxis": {
             "type": "category",
-            "data": [_shortened(label, 14) for label in columns],
+            "data": [_shorten(label, 14) for label in columns],
             "axisLabel": {"rotate": 40, "color": SOFT, "interval": 0, "fontSize": 11},
             "axisTick": {"show": False},
         },
@@ -113,11 +113,11 @@ def heat(rows: Sequence[str], columns: Sequence[str], counts: Sequence[Sequence[
 
 
 def attacks(risks: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What each attack reached, with its interval and what guessing reaches."""
+    """The success rate of each attack, and the rate by guessing."""
     names = [attack_words(one)[0].replace(" (", "\n(") for one in risks]
     return {
         "grid": {"left": 8, "right": 32, "top": 36, "bottom": 8, "containLabel": True},
-        "legend": {"data": ["reached", "by guessing"], "left": 0, "top": 0},
+        "legend": {"data": ["success rate", "by guessing"], "left": 0, "top": 0},
         "xAxis": {
             "type": "value",
             "max": 100,
@@ -135,7 +135,7 @@ def attacks(risks: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "tooltip": _tooltip(trigger="axis", axisPointer={"type": "shadow"}),
         "series": [
             {
-                "name": "reached",
+                "name": "success rate",
                 "type": "bar",
                 "data": [round(100 * one["rate"], 2) for one in risks],
                 "itemStyle": {"color": ACCENT},
@@ -154,7 +154,7 @@ def attacks(risks: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def risk_utility(points: Sequence[dict[str, Any]], current: int) -> dict[str, Any]:
-    """The map: a mark for each plan, and the staircase of those that no other beats; dashed where on a sample."""
+    """The risk-utility map: a mark for each plan, and the Pareto front as a staircase; dashed if tried on a sample."""
     samples = list(dict.fromkeys(one["sample"] for one in points))
     marks = [
         {
@@ -182,14 +182,8 @@ def risk_utility(points: Sequence[dict[str, Any]], current: int) -> dict[str, An
     }
     return {
         "grid": {"left": 34, "right": 24, "top": 20, "bottom": 34, "containLabel": True},
-        "xAxis": {
-            **axis,
-            "name": "risk: persons recognised, at worst",
-            "nameGap": 30,
-            "min": 0,
-            "max": furthest,
-        },
-        "yAxis": {**axis, "name": "utility that is left", "nameGap": 52, "min": lowest, "max": 100},
+        "xAxis": {**axis, "name": "risk: persons recognised, at worst", "nameGap": 30, "min": 0, "max": furthest},
+        "yAxis": {**axis, "name": "utility", "nameGap": 52, "min": lowest, "max": 100},
         "tooltip": _tooltip(trigger="item", formatter="{b}"),
         "series": [
             *(_front([one for one in points if one["sample"] == sample]) for sample in samples),
@@ -199,7 +193,7 @@ def risk_utility(points: Sequence[dict[str, Any]], current: int) -> dict[str, An
 
 
 def _front(points: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The staircase of those plans that no other beats, of points that were tried on the same records."""
+    """The Pareto front, as a staircase, of plans that were tried on the same records."""
     front = sorted((one for one in points if one["on_front"]), key=lambda one: one["risk"])
     return {
         "type": "line",

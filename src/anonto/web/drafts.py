@@ -1,8 +1,10 @@
-"""Drafts: which table is open, what the plan says and which codes were repaired, as plain data; and what one tells."""
+"""Drafts as plain data: the open table, the plan and the repaired codes; and functions that read them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from anonto.encoding.description import KINDS_OF_CONCEPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,19 +25,20 @@ def references(description: dict[str, Any]) -> list[str]:
 
 
 def files_of_plan(plan: dict[str, Any]) -> list[str]:
-    """The ontologies that the columns of a plan need and that are files, each once."""
-    needed = [one for one in plan["columns"].values() if one["role"] != "identifier" and one["kind"] == "nominal"]
+    """The ontology files that the columns of a plan need, without duplicates."""
+    columns = plan["columns"].values()
+    needed = [one for one in columns if one["role"] != "identifier" and one["kind"] in KINDS_OF_CONCEPTS]
     return list(dict.fromkeys(each for one in needed for each in references(one) if "/" in each))
 
 
 def stem_of(draft: dict[str, Any]) -> str:
-    """What the files that are taken away are called after."""
+    """Stem of the names of downloaded files."""
     name: str = draft["table"]["name"]
     return name.partition(".")[0] or "table"
 
 
 def plan_label(plan: dict[str, Any]) -> str:
-    """A plan in a few words: its methods, and the numbers they are given."""
+    """Short label of a plan: its methods and their numeric parameters."""
     said = []
     for step in plan["steps"]:
         numbers = [f"{key} = {value}" for key, value in step.items() if _is_number(value)]
@@ -44,25 +47,25 @@ def plan_label(plan: dict[str, Any]) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a parameter is a number, or one for each column."""
+    """Return whether a parameter is a number, or a number for each column."""
     if isinstance(value, list):
         return bool(value) and all(map(_is_number, value))
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def are_about_the_same(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
-    """Whether two tables of drafts have the same content, wherever they lie."""
+    """Return whether the tables of two drafts have the same content, whatever their paths."""
     return one is not None and other is not None and bool(one.get("sha256")) and one["sha256"] == other.get("sha256")
 
 
 def with_ontologies(plan: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
-    """A plan with every ontology named otherwise."""
+    """A plan with its ontologies renamed."""
 
-    def changed(ontology: Any) -> Any:
+    def rename(ontology: Any) -> Any:
         return [change(one) for one in ontology] if isinstance(ontology, list) else change(ontology)
 
     columns = {
-        name: {key: changed(value) if key == "ontology" else value for key, value in one.items()}
+        name: {key: rename(value) if key == "ontology" else value for key, value in one.items()}
         for name, one in plan["columns"].items()
     }
     return {**plan, "columns": columns}

@@ -1,4 +1,4 @@
-"""The place of a page where a file is dropped or chosen."""
+"""Page element to drop or choose a file."""
 
 from __future__ import annotations
 
@@ -14,30 +14,26 @@ _numbers = count(1)
 
 
 class Dropzone(ui.element, component="dropzone.js"):
-    """Sends a file to the server as a stream, and says under which name it is there."""
+    """Streams a file to the server, and reports the name it is stored under."""
 
     def __init__(
-        self,
-        label: str,
-        most: int,
-        on_file: Callable[[str, str], Awaitable[None]],
-        on_refused: Callable[[str], None],
+        self, label: str, most: int, on_file: Callable[[str, str], Awaitable[None]], on_refused: Callable[[str], None]
     ) -> None:
-        """Make the place.
+        """Create the element.
 
         Args:
-            label: What to drop.
-            most: The most bytes.
-            on_file: Called with the name of the file here and its own.
-            on_refused: Called with why a file was not taken.
+            label: Text shown to the user.
+            most: Maximum size in bytes.
+            on_file: Called with the stored name and the original name of the file.
+            on_refused: Called with the reason why a file was rejected.
         """
         super().__init__()
         self.props["label"] = label
         self.props["most"] = most
         self.props["control"] = f"drop-{next(_numbers)}"
 
-        async def uploaded(event: Any) -> None:
+        async def receive(event: Any) -> None:
             await on_file(str(event.args["file"]), str(event.args["name"]))
 
-        self.on("uploaded", uploaded)
+        self.on("uploaded", receive)
         self.on("refused", lambda event: on_refused(str(event.args)))

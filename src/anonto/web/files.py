@@ -1,4 +1,4 @@
-"""Files in and out: what is dropped is streamed to disk under a name of our own, what is taken away is sent."""
+"""Uploads and downloads: a dropped file is streamed to disk under a generated name."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from fastapi import Request  # noqa: TC002 - the framework reads the annotations
 from fastapi.responses import FileResponse, JSONResponse, Response
 from starlette.requests import ClientDisconnect
 
-from anonto.errors import UploadTooLargeError
-from anonto.private_record import PrivateRecord
+from anonto.errors import FileError
+from anonto.masking.private_record import PrivateRecord
+from anonto.web.app import DEMO
 from anonto.web.drafts import files_of_plan, stem_of
 from anonto.web.guard import KEY_OF_SCOPE
-from anonto.web.house import DEMO
 from anonto.web.session import HERE as OWN
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from anonto.web.house import House
+    from anonto.web.app import WebApp
     from anonto.web.session import Session
 
 HERE = Path(__file__).parent
@@ -36,18 +36,18 @@ TAKEN: dict[str, str] = {
     "plan": "plan.toml",
     "private": "private.json",
 }
-"""What can be taken of a run besides the table, and its file."""
+"""Files of a run that can be downloaded as well as the table."""
 
 
-def add_routes(app: FastAPI, house: House) -> None:
-    """The addresses that are no pages."""
+def add_routes(server: FastAPI, app: WebApp) -> None:
+    """Add the routes for uploads, downloads and static files."""
 
-    @app.post("/upload")
+    @server.post("/upload")
     async def upload(request: Request) -> Response:
-        session = house.sessions.of(request.scope[KEY_OF_SCOPE])
+        session = app.sessions.of(request.scope[KEY_OF_SCOPE])
         announced = request.headers.get("content-length", "")
-        too_large = JSONResponse({"error": str(UploadTooLargeError(house.max_upload))}, status_code=413)
-        if announced.isdigit() and int(announced) > house.max_upload:
+        too_large = JSONResponse({"error": str(too_large_upload(app.max_upload))}, status_code=413)
+        if announced.isdigit() and int(announced) > app.max_upload:
             return too_large
         path = session.new_file()
         received = 0
@@ -56,7 +56,7 @@ def add_routes(app: FastAPI, house: House) -> None:
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 async for piece in request.stream():
                     received += len(piece)
-                    if received > house.max_upload:
+                    if received > app.max_upload:
                         return too_large
                     file.write(piece)
             is_whole = True
@@ -67,31 +67,31 @@ def add_routes(app: FastAPI, house: House) -> None:
                 path.unlink(missing_ok=True)
         return JSONResponse({"file": path.name})
 
-    @app.get("/assets/{name}")
+    @server.get("/assets/{name}")
     async def asset(name: str) -> Response:
         if name not in ASSETS:
             return Response(status_code=404)
         return FileResponse(HERE / name, media_type=ASSETS[name])
 
-    @app.get("/take/{number}/{what}")
+    @server.get("/take/{number}/{what}")
     async def take(number: int, what: str, request: Request) -> Response:
-        session = house.sessions.of(request.scope[KEY_OF_SCOPE])
+        session = app.sessions.of(request.scope[KEY_OF_SCOPE])
         run = session.run_of(number)
-        found = None if run is None else _file_of(session.run_folder(number), run, what) or _beside(session, run, what)
-        if found is None:
-            return Response("There is no such file.", status_code=404, media_type="text/plain")
+        found = run and (_file_of(session.run_folder(number), run, what) or _further_file(session, run, what))
+        if not found:
+            return Response("File not found.", status_code=404, media_type="text/plain")
         path, name = found
         return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 
 def _file_of(folder: Path, run: dict[str, Any], what: str) -> tuple[Path, str] | None:
-    """A file of a run, and the name it is downloaded by; None for what is not there to be taken."""
+    """A file of a run and its download name; None if there is no such file."""
     stem = stem_of(run["draft"])
     if what in TAKEN:
         path = folder / TAKEN[what]
         name = f"{stem}-{TAKEN[what]}"
-        if what == "private":  # as the command line calls it
-            name = PrivateRecord.beside(f"{stem}-masked{run.get('ending', '')}").name
+        if what == "private":  # the name that the command line gives it
+            name = PrivateRecord.path_for(f"{stem}-masked{run.get('ending', '')}").name
     else:
         ending = what.removeprefix("masked")
         known = {one.name for one in folder.glob("masked*")} if folder.is_dir() else set()
@@ -101,10 +101,10 @@ def _file_of(folder: Path, run: dict[str, Any], what: str) -> tuple[Path, str] |
     return (path, name) if path.is_file() else None
 
 
-def beside(session: Session, run: dict[str, Any]) -> dict[str, str]:
-    """What a plan needs beside it and the server keeps: the made-up table, and ontologies that came into the page.
+def further_files(session: Session, run: dict[str, Any]) -> dict[str, str]:
+    """Files that a plan needs and the server keeps: the synthetic table, and uploaded ontologies.
 
-    By the name in the address: how the draft names the file.
+    A mapping from the name in the URL to the reference in the draft.
     """
     draft = run["draft"]
     kept = [ref for ref in files_of_plan(draft["plan"]) if ref.startswith(OWN) and session.is_here(ref)]
@@ -115,14 +115,22 @@ def beside(session: Session, run: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def name_beside(run: dict[str, Any], reference: str) -> str:
-    """The name that the plan and the commands know a file by."""
+def name_of_further(run: dict[str, Any], reference: str) -> str:
+    """The name of a file in the plan and the commands."""
     draft = run["draft"]
     known = {**draft["ontologies"], draft["table"]["path"]: draft["table"]["name"]}
     name: str = known.get(reference, reference.rpartition("/")[2])
     return name
 
 
-def _beside(session: Session, run: dict[str, Any], what: str) -> tuple[Path, str] | None:
-    reference = beside(session, run).get(what)
-    return None if reference is None else (Path(session.path(reference)), name_beside(run, reference))
+def _further_file(session: Session, run: dict[str, Any], what: str) -> tuple[Path, str] | None:
+    reference = further_files(session, run).get(what)
+    return None if reference is None else (Path(session.path(reference)), name_of_further(run, reference))
+
+
+def too_large_upload(limit: int) -> FileError:
+    """A file larger than the limit for uploads."""
+    return FileError(
+        f"The file is larger than {limit / 1e6:,.0f} MB; start the server with a larger --max-upload, or open the "
+        "file from the folder given with --folder."
+    )

@@ -1,11 +1,11 @@
-"""Where the app keeps what it must keep: a working folder that is wiped, and a small record of each session that stays.
+"""Storage of the app: a working folder that is wiped, and a small persistent record of each session.
 
-The working folder holds tables, uploads and releases. Only its owner can look into it; it is removed when the server
-ends. A lock that the operating system lets go of with the process tells the folder of a server that runs from what a
-crash left behind, which the next start removes.
+The working folder holds tables, uploads and releases. Only its owner can read it; it is removed when the server ends.
+A file lock, which the operating system releases with the process, distinguishes the folder of a running server from one
+left behind by a crash; the next start removes the latter.
 
-The record of a session holds the plan, the steps that can be undone and the numbers of its runs, and no table: with it
-a browser finds its session after a restart. It is forgotten after a month.
+The record of a session holds the plan, the undo history and the numbers of its runs, but no table: with it a browser
+finds its session after a restart. It is deleted after a month.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from anonto.errors import LeftOverWarning
+from anonto.io.atomic_write import atomic_write
+from anonto.io.left_behind import removed_leftovers
 from anonto.stopping import held
-from anonto.table.beside import written_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,21 +33,18 @@ PREFIX = "anonto-serve-"
 LOCK = "lock"
 OWNER_ONLY = 0o700
 KEPT_FOR = 30 * 24 * 3600
-"""Seconds after which a session that nobody opened is forgotten."""
-
-
-def working_folder(parent: Path | None = None) -> contextlib.AbstractContextManager[Path]:
-    """A folder for the time of a server, gone afterwards; those that crashed servers left are removed first."""
-    return _working_folder(parent or Path(tempfile.gettempdir()))
+"""Seconds after which a session that is not opened is deleted."""
 
 
 @contextlib.contextmanager
-def _working_folder(parent: Path) -> Iterator[Path]:
+def working_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A working folder for the lifetime of a server; folders left by crashed servers are removed first."""
+    parent = parent or Path(tempfile.gettempdir())
     left = leftovers(parent)
     for one in left:
-        _remove(one)
+        shutil.rmtree(one, ignore_errors=True)
     if left:
-        warnings.warn(LeftOverWarning(str(parent), len(left), 0), stacklevel=2)
+        warnings.warn(removed_leftovers(str(parent), len(left), 0), stacklevel=2)
     folder, lock = None, None
     try:
         with held:
@@ -61,11 +58,11 @@ def _working_folder(parent: Path) -> Iterator[Path]:
             if lock is not None:
                 lock.close()
             if folder is not None:
-                _remove(folder)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def leftovers(parent: Path) -> list[Path]:
-    """Working folders of ours whose server is gone."""
+    """Working folders whose server no longer runs."""
     return [folder for folder in sorted(parent.glob(f"{PREFIX}*")) if _is_ours(folder) and not _is_in_use(folder)]
 
 
@@ -83,14 +80,14 @@ def _is_in_use(folder: Path) -> bool:
         with (folder / LOCK).open("r+b") as lock:
             return not _try_lock(lock)
     except FileNotFoundError:
-        # A server that starts right now has made its folder and not yet its lock.
+        # A server that is just starting has created its folder but not yet its lock.
         return time.time() - folder.stat().st_mtime < 60
     except OSError:
         return True
 
 
 def _try_lock(file: IO[bytes]) -> bool:
-    """Take the lock of a file, which ends with the process; False when another process has it."""
+    """Lock a file until the process ends; False if another process holds the lock."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -105,15 +102,11 @@ def _try_lock(file: IO[bytes]) -> bool:
     return True
 
 
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-
-
 # ------------------------------------------------------------------------------------------------ records of sessions
 
 
 def state_folder() -> Path:
-    """Where the records of sessions are: ``ANONTO_STATE``, or where the operating system has such files."""
+    """The folder of session records: ``ANONTO_STATE``, or the operating system's folder for state files."""
     named = os.environ.get("ANONTO_STATE")
     if named:
         return Path(named)
@@ -122,7 +115,7 @@ def state_folder() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "anonto" / "serve"
 
 
-class Records:
+class SessionStore:
     """The records of sessions, one file each, named by a hash of the session's secret key."""
 
     def __init__(self, folder: Path) -> None:
@@ -132,7 +125,7 @@ class Records:
         self._forget_old()
 
     def read(self, key: str) -> dict[str, Any] | None:
-        """The record of a session; None for a key that nobody was given."""
+        """The record of a session; None for an unknown key."""
         try:
             record = json.loads(self._file(key).read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -140,9 +133,9 @@ class Records:
         return record if isinstance(record, dict) else None
 
     def write(self, key: str, record: dict[str, Any]) -> None:
-        """Keep the record of a session."""
-        with written_beside(self._file(key), mode=0o600) as beside:
-            beside.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
+        """Save the record of a session."""
+        with atomic_write(self._file(key), mode=0o600) as temporary:
+            temporary.write_text(json.dumps(record, ensure_ascii=False), encoding="utf-8")
 
     def forget(self, key: str) -> None:
         """Remove the record of a session."""

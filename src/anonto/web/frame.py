@@ -1,4 +1,4 @@
-"""The frame of every page: where one is on the way, what can be undone, and room for the page itself."""
+"""Layout shared by all pages: steps, undo and redo, messages, and the content."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from anonto.errors import AnontoError, SessionChangedError, UploadTooLargeError
-from anonto.web.parts import Markup, box, button, heading, joined, link, message, on_refusal, show, tag, text
+from anonto.errors import AnontoError, SessionChangedError
+from anonto.web.files import too_large_upload
+from anonto.web.parts import Markup, box, button, heading, join, link, message, on_refusal, show, tag, text
+from anonto.web.units import person_of
 from anonto.web.words import our_mistake
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
-    from anonto.web.house import House
+    from anonto.web.app import WebApp
     from anonto.web.session import Session
 
 STEPS = (
@@ -28,33 +30,33 @@ STEPS = (
 )
 NEEDS_RUN = ("/result", "/take-away")
 KEPT = (
-    "Everything stays on this machine: no part of the table is sent anywhere. Tables and releases are wiped when the "
-    "server ends. The plan stays for a month, with the texts of cells that were repaired, put in an order or said to "
-    "mean missing, unless you forget everything on the first page."
+    "Everything stays on this machine: no part of the table is sent anywhere. Tables and releases are deleted when the "
+    "server stops. The plan is kept for a month, with the cell texts that you repaired, ordered or marked as missing, "
+    "unless you choose “Forget everything” on the first page."
 )
 
 
 class Frame:
-    """A page being made, for one session.
+    """A page under construction, for one session.
 
-    It shows one version of the draft. What it asks and changes is about that version: when the session has changed
-    elsewhere meanwhile, as in another tab, nothing is changed, and the page says that it must be reloaded.
+    It shows one version of the draft, and all its requests and changes refer to that version: if the session has since
+    changed elsewhere, such as in another tab, nothing is changed, and the page asks to be reloaded.
     """
 
-    def __init__(self, house: House, session: Session, path: str) -> None:
-        self.house, self.session, self.path = house, session, path
+    def __init__(self, app: WebApp, session: Session, path: str) -> None:
+        self.app, self.session, self.path = app, session, path
         self.version = session.version
         self._top: Any = None
         self._main: Any = None
         self._shown_version: int | None = None
         self._turns: dict[int, int] = {}
-        """For each place how often it began to be filled."""
-        self._told: Exception | None = None
+        """Number of times that filling each place has begun."""
+        self._reported: Exception | None = None
 
     @contextlib.contextmanager
     def page(self, title: str, lead: str) -> Iterator[Any]:
-        """Head, way and foot around what is made in the block."""
-        ui.on_exception(self.failed)
+        """Header, steps and footer around the content created in the block."""
+        ui.on_exception(self.report_failure)
         on_refusal(self.refuse)
         ui.page_title(f"{title} – anonto")
         link("Skip to the content", "#main", classes="skip")
@@ -75,46 +77,46 @@ class Frame:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the session has changed elsewhere since the page was made."""
+        """True if the session has changed elsewhere since the page was made."""
         return self.session.version != self.version
 
     def check(self, since: int | None = None) -> None:
-        """Refuse when the draft is not the one that the page shows, or not the one of a version."""
+        """Raise if the draft is not the version that the page shows, or not the given version."""
         if self.session.version != (self.version if since is None else since):
             raise SessionChangedError
 
     @contextlib.contextmanager
-    def changing(self, what: str, since: int | None = None) -> Iterator[dict[str, Any]]:
-        """The draft, to be changed in a block that can be undone; refused when it has changed elsewhere.
+    def change(self, what: str, since: int | None = None) -> Iterator[dict[str, Any]]:
+        """Change the draft in a block, as one undoable change; refused if it has changed elsewhere.
 
-        With ``since``, it is also refused when this page changed it after that version.
+        With ``since``, it is also refused if this page has changed it after that version.
         """
         self.check(since)
-        with self.session.changing(what) as draft:
+        with self.session.change(what) as draft:
             yield draft
         self.version = self.session.version
         self.update()
 
     @contextlib.contextmanager
-    def adding(self, what: str) -> Iterator[dict[str, Any]]:
-        """The draft, for an addition that fits any; that something else has changed does not matter."""
+    def add(self, what: str) -> Iterator[dict[str, Any]]:
+        """Change the draft by an addition that is valid for any version, even if the draft has changed elsewhere."""
         was_outdated = self.is_outdated
-        with self.session.changing(what) as draft:
+        with self.session.change(what) as draft:
             yield draft
         if not was_outdated:
             self.version = self.session.version
             self.update()
 
     async def ask(self, task: str, **given: Any) -> dict[str, Any]:
-        """What the workers find out about the draft; refused when it changes before the answer is there."""
+        """Ask the workers about the draft; refused if the draft changes before the answer arrives."""
         self.check()
         asked = self.version
-        found = await self.house.ask(self.session, task, **given)
+        found = await self.app.ask(self.session, task, **given)
         self.check(asked)
         return found
 
     async def call(self, task: str, given: dict[str, Any]) -> dict[str, Any]:
-        """What the desk finds out; refused when the draft changes before the answer is there."""
+        """Ask the desk process; refused if the draft changes before the answer arrives."""
         self.check()
         asked = self.version
         found = await self.session.desk.call(task, given)
@@ -122,7 +124,7 @@ class Frame:
         return found
 
     def update(self) -> None:
-        """Show what can be undone now."""
+        """Refresh the undo and redo buttons."""
         if self._shown_version != self.session.version:
             self._top.clear()
             self._fill_top()
@@ -130,34 +132,34 @@ class Frame:
     # ------------------------------------------------------------------------------------------ messages
 
     def say(self, sentence: str, kind: str = "info") -> None:
-        """A message at the top of the page, instead of the last one."""
+        """Show a message at the top of the page, replacing the last one."""
         self.alerts.clear()
         with self.alerts:
             message(sentence, kind)
 
     def refuse(self, error: AnontoError) -> None:
-        """Say what is refused; where the session has changed, that the page must be reloaded."""
+        """Show the error; if the session has changed, ask to reload the page."""
         if self._main.is_deleted:
             return
         if isinstance(error, SessionChangedError):
-            self.tell_to_reload()
+            self.ask_to_reload()
         else:
             self.say(self.session.readable(str(error)), "error")
 
-    def failed(self, error: Exception) -> None:
-        """Say that something failed by our mistake, once; a page that shows what is no more must be reloaded first."""
-        if self._told is error or self._main.is_deleted:
+    def report_failure(self, error: Exception) -> None:
+        """Report an internal error, once; on an outdated page, ask to reload it instead."""
+        if self._reported is error or self._main.is_deleted:
             return
-        self._told = error
+        self._reported = error
         if self.is_outdated:
-            self.tell_to_reload()
+            self.ask_to_reload()
         else:
             self.say(our_mistake(error), "error")
 
-    def tell_to_reload(self) -> None:
-        """Say, where it is seen from anywhere on the page, that the session has changed and the page must be reloaded.
+    def ask_to_reload(self) -> None:
+        """Show a sticky message that the session has changed and the page must be reloaded.
 
-        It is not reloaded by itself: what was typed can still be read, and the sentence too.
+        The page is not reloaded automatically, so that typed text and the message can still be read.
         """
         if self._main.is_deleted:
             return
@@ -166,28 +168,28 @@ class Frame:
             text(str(SessionChangedError()))
             button("Reload this page", lambda: ui.navigate.to(self.path), classes="slim")
 
-    def not_sent(self, why: str) -> None:
-        """Say why a dropped file was not taken."""
-        too_large = str(UploadTooLargeError(self.house.max_upload))
-        self.say(too_large if why == "too large" else "The file could not be sent; try again.", "error")
+    def report_upload(self, why: str) -> None:
+        """Show why a dropped file was rejected."""
+        too_large = str(too_large_upload(self.app.max_upload))
+        self.say(too_large if why == "too large" else "The upload report_failure; try again.", "error")
 
     @contextlib.contextmanager
-    def refusing(self) -> Iterator[None]:
-        """Show what goes wrong in the block as a message."""
+    def show_errors(self) -> Iterator[None]:
+        """Show errors raised in the block as messages."""
         try:
             yield
         except AnontoError as error:
             self.refuse(error)
         except Exception as error:
-            self.failed(error)
+            self.report_failure(error)
             raise
 
     # ------------------------------------------------------------------------------------------ what takes time
 
     async def fill(self, place: Any, what: str, content: Callable[[], Awaitable[None]]) -> None:
-        """Fill a place with what takes time; until then it says so.
+        """Fill a place with content that takes time, and show a busy message until then.
 
-        When the page itself changes the draft meanwhile, the content is asked for again.
+        If the page itself changes the draft meanwhile, the content is requested again.
         """
         turn = self.clear(place)
         with place:
@@ -199,21 +201,21 @@ class Frame:
             except SessionChangedError:
                 if self.is_outdated:
                     place.clear()
-                    self.tell_to_reload()
+                    self.ask_to_reload()
                 elif self._turns[place.id] == turn:
                     continue
             except AnontoError as error:
                 self._instead(place, self.session.readable(str(error)))
             except Exception as error:
-                if place.is_deleted:  # the page was left
+                if place.is_deleted:  # the user has left the page
                     return
                 self._instead(place, our_mistake(error))
-                self._told = error
+                self._reported = error
                 raise
             return
 
     def clear(self, place: Any) -> int:
-        """Empty a place for something else; what it was being filled with is no longer wanted."""
+        """Empty a place and discard content that is still being loaded for it."""
         place.clear()
         self._turns[place.id] = self._turns.get(place.id, 0) + 1
         return self._turns[place.id]
@@ -225,8 +227,8 @@ class Frame:
                 message(sentence, "error")
 
     async def methods(self) -> dict[str, dict[str, Any]]:
-        """The methods by name, with their words and parameters; a worker is asked once."""
-        known = self.house.cache
+        """The methods by name, with their descriptions and parameters; loaded from a worker once."""
+        known = self.app.cache
         if "methods" not in known:
             known["methods"] = (await self.session.desk.call("methods", {}))["methods"]
         self.check()
@@ -234,7 +236,7 @@ class Frame:
         return found
 
     def soon(self, place: Any, what: str, content: Callable[[], Awaitable[None]]) -> None:
-        """Fill a place as soon as the page is there."""
+        """Fill a place as soon as the page has loaded."""
         with place:
             show(tag("div", f"{what} …", class_="busy", role="status"))
 
@@ -251,7 +253,8 @@ class Frame:
         with self._top:
             link("anonto", "/", classes="brand")
             table = session.table
-            shown = f"{table['name']} · {table['n_records']:,} records" if table else "no table yet"
+            unit = "records" if person_of(session.plan) is None else "rows"
+            shown = f"{table['name']} · {table['n_records']:,} {unit}" if table else "no table yet"
             text(shown, "span", "file")
             with box("undo"):
                 self._undo("Undo", session.history, session.undo)
@@ -284,12 +287,18 @@ class Frame:
             css = "done" if place < current else None
             here = "step" if place == current else None
             items.append(tag("li", tag("a", number, name, href=path, class_=css, aria_current=here)))
-        show(tag("nav", tag("ol", joined(*items)), class_="steps", aria_label="Steps"))
+        show(tag("nav", tag("ol", join(*items)), class_="steps", aria_label="Steps"))
+
+
+def whole_number(asked: dict[str, str], key: str, standard: int = 0) -> int:
+    """A number in the query of an address; the standard if there is none or it is not a number."""
+    given = asked.get(key, "")
+    return int(given) if given.isdigit() and len(given) < 9 else standard
 
 
 def onward(back: tuple[str, str] | None, forth: tuple[str, str] | None) -> None:
-    """The way back and the way on, at the foot of a page."""
-    with box("onward", "nav", aria_label="Back and on"):
+    """Links to the previous and next step, at the bottom of a page."""
+    with box("onward", "nav", aria_label="Previous and next step"):
         if back:
             link(f"← {back[0]}", back[1], classes="button")
         if forth:

@@ -1,19 +1,21 @@
-"""The door of the server: who may come in, and what a page may load.
+"""Access control of the server: which requests are allowed, and what a page may load.
 
-Every request, that of a socket too, must name this server as its host (a foreign name that was pointed at this machine
-is refused), must not come from another site's page, and must bring the cookie that the start address gave. The token of
-the start address is exchanged for that cookie once and is in no page.
+Every request, including websockets, must name this server as its host (which prevents DNS rebinding), must not come
+from another site's page, and must carry the cookie set by the start address. The token of the start address is
+exchanged for that cookie once and appears in no page.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import secrets
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
+
+    from anonto.web.session import Sessions
 
     Scope = MutableMapping[str, Any]
     Message = MutableMapping[str, Any]
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 KEY_OF_SCOPE = "anonto_session"
-"""Where the guard leaves the key of the session for those behind it."""
+"""Key of the ASGI scope that holds the session key."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 FOREIGN_SITES = ("cross-site", "same-site")
@@ -34,7 +36,7 @@ _PAGE = """<!DOCTYPE html>
 <body style="font: 1rem/1.6 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1.5rem">
 <h1 style="font-size: 1.4rem">This address needs its token</h1>
 <p>{reason}</p>
-<p>Open the whole address that <code>anonto serve</code> printed when it started, with everything after the question
+<p>Open the full address that <code>anonto serve</code> printed when it started, with everything after the question
 mark.</p>
 </body></html>
 """
@@ -46,18 +48,6 @@ _ONWARD = b"""<!DOCTYPE html>
 """
 
 
-class KnownKeys(Protocol):
-    """What the guard asks about sessions."""
-
-    def begin(self) -> str:
-        """The key of a new session."""
-        ...
-
-    def knows(self, key: str) -> bool:
-        """Whether a key was given to a browser."""
-        ...
-
-
 class Guard:
     """ASGI middleware in front of everything."""
 
@@ -66,12 +56,12 @@ class Guard:
         app: App,
         *,
         token: str,
-        sessions: KnownKeys,
+        sessions: Sessions,
         host: str,
         port: int,
         owner: Callable[[str], str | None] | None = None,
     ) -> None:
-        """Stand before an app; ``owner`` gives the key of the session that a page of the framework belongs to."""
+        """Wrap an app; ``owner`` returns the key of the session that a page of the framework belongs to."""
         self.app = app
         self._owner = owner
         self._token = token
@@ -83,7 +73,7 @@ class Guard:
         """Cookies are shared by all ports of a machine, so each server has its own."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or answer 403."""
+        """Pass a request on, or answer 403."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -98,7 +88,7 @@ class Guard:
             return
         key = self._key(headers)
         if key is None:
-            await _refuse(scope, send, "This browser has not been let in yet, or the server has forgotten it.")
+            await _refuse(scope, send, "This browser is not signed in, or its session has expired.")
             return
         if self._owner is not None and any(self._owner(page) not in {None, key} for page in query.get("client_id", [])):
             await _refuse(scope, send, "The page belongs to another browser.")
@@ -109,15 +99,15 @@ class Guard:
     # ------------------------------------------------------------------------------------------ who may come in
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> str:
-        """Why a request may not pass, whoever sends it; nothing if it may."""
+        """The reason to refuse a request, regardless of its sender; empty if it is allowed."""
         if not self._is_own_host(headers.get("host", "")):
-            return "The request names another host than this server."
+            return "The Host header does not name this server."
         origin = headers.get("origin")
         if origin is not None and not self._is_own_origin(origin):
             return "The request comes from a page of another site."
         must_say = scope["type"] == "websocket" or scope.get("method", "GET") not in SAFE_METHODS
         if origin is None and must_say:
-            return "The request does not say which page it comes from."
+            return "The request has no Origin header."
         is_visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         if headers.get("sec-fetch-site") in FOREIGN_SITES and not is_visit:
             return "The request comes from a page of another site."
@@ -138,9 +128,9 @@ class Guard:
         return scheme == "http" and self._is_own_host(host)
 
     def _key(self, headers: dict[str, str]) -> str | None:
-        """The key that the browser brings.
+        """The session key in the browser's cookie.
 
-        Other programs on this machine share its cookies and may write theirs in any way, so only ours is looked at.
+        Cookies are shared with other programs on this machine and may be malformed, so only our own is parsed.
         """
         for one in headers.get("cookie", "").split(";"):
             name, _, value = one.strip().partition("=")
@@ -149,21 +139,23 @@ class Guard:
         return None
 
     async def _exchange(self, token: str, headers: dict[str, str], scope: Scope, send: Send) -> None:
-        """The right token for a cookie; a browser that has one keeps its session."""
+        """Exchange a valid token for a cookie; a browser that already has one keeps its session."""
         if not secrets.compare_digest(token.encode(), self._token.encode()):
-            await _refuse(scope, send, "The token in the address is wrong, or it is that of an earlier start.")
+            await _refuse(
+                scope, send, "The token in the address is wrong, or belongs to an earlier start of the server."
+            )
             return
         key = self._key(headers) or self._sessions.begin()
         cookie = (b"set-cookie", f"{self.cookie}={key}; Path=/; HttpOnly; SameSite=Strict".encode())
         if headers.get("sec-fetch-site") in FOREIGN_SITES:
-            # A redirection would still count as that site's visit, to which a browser does not give a strict cookie.
+            # After a redirect the browser would still treat the visit as cross-site and withhold a strict cookie.
             await _answer(send, 200, _ONWARD, [cookie, (b"content-type", b"text/html; charset=utf-8")])
         else:
             await _answer(send, 303, b"", [(b"location", b"/"), cookie])
 
 
 def _is_address(name: str) -> bool:
-    """Whether a host is a bare address, which no foreign name can be."""
+    """Return whether a host is an IP address, which DNS rebinding cannot use."""
     try:
         ipaddress.ip_address(name)
     except ValueError:
@@ -200,7 +192,7 @@ _ALWAYS = [
 
 
 def content_policy(nonce: str) -> str:
-    """What a page may load and run: the server's own files, and scripts that bear the nonce.
+    """The content security policy: a page loads the server's own files, and runs scripts with the nonce.
 
     The pages' framework compiles its templates in the browser, which needs ``unsafe-eval``; scripts inside markup and
     handlers in attributes never run.
@@ -221,13 +213,13 @@ def content_policy(nonce: str) -> str:
 
 
 def _with_headers(scope: Scope, send: Send) -> Send:
-    """Answers with the policy; in pages the server's own scripts get the nonce."""
+    """Add the policy to responses, and the nonce to the server's own scripts in pages."""
     if scope["type"] != "http":
         return send
     nonce = secrets.token_urlsafe(16)
     page: dict[str, Any] = {}
 
-    async def sending(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = {b"cache-control"} if not scope["path"].startswith(ASSETS) else set()
             kept = [(name, value) for name, value in message["headers"] if name.lower() not in own]
@@ -249,4 +241,4 @@ def _with_headers(scope: Scope, send: Send) -> Send:
             message = {"type": "http.response.body", "body": body}
         await send(message)
 
-    return sending
+    return send_with_headers

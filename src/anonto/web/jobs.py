@@ -1,4 +1,4 @@
-"""Work in a process of its own: a run of the draft, or a sweep of plans around it."""
+"""Jobs in separate processes: a run of the draft, or a sweep of plans around it."""
 
 from __future__ import annotations
 
@@ -18,54 +18,59 @@ if TYPE_CHECKING:
     from anonto.web.session import Session
 
 
-class Job:
-    """Work in a process of its own: how far it is, and how it ended."""
+class BackgroundJob:
+    """A job in a separate process: its progress and its outcome."""
 
     def __init__(self, kind: str, phases: dict[str, float], draft: dict[str, Any], number: int | None = None) -> None:
         self.kind = kind
         self.draft = draft
-        """What it is about; the session may go on to another."""
+        """The draft of the job; that of the session may change meanwhile."""
         self.phases = phases
-        """The phases in order, with the seconds each is expected to take."""
+        """The phases in order, with the expected seconds of each."""
         self.worker = Worker()
         self.started = time.monotonic()
         self.phase = next(iter(phases))
         self.phase_started = self.started
         self.share: float | None = None
-        """How much of the phase is done, where that is known."""
+        """Completed share of the phase, if known."""
+        self.now = ""
+        """What is done in the phase, in words, if it is told."""
         self.state = "running"
         self.message = ""
         self.seconds_taken = 0.0
         self.number = number
-        """Of the run that comes out."""
+        """Number of the resulting run."""
         self.skipped: list[str] = []
-        """What was not tried, and why."""
+        """Plans that were not tried, and why."""
+        self.why: list[str] = []
+        """Why a plan was chosen, or none."""
         self.sample: int | None = None
-        """On how many records plans were tried, where these were not all."""
+        """Number of records that plans were tried on, if not all."""
 
     @property
     def name(self) -> str:
-        """Plan and table in a few words."""
+        """Short label of plan and table."""
         return f"{plan_label(self.draft['plan'])} on {(self.draft['table'] or {}).get('name', 'no table')}"
 
     def listen(self, progress: dict[str, Any]) -> None:
-        """Take a report of progress."""
+        """Record a progress report."""
         if progress.get("phase", self.phase) != self.phase:
-            self.phase, self.phase_started, self.share = progress["phase"], time.monotonic(), None
+            self.phase, self.phase_started, self.share, self.now = progress["phase"], time.monotonic(), None, ""
         self.share = progress.get("share", self.share)
+        self.now = progress.get("now", self.now)
 
     @property
     def done(self) -> float:
-        """The share of the work that is done, from 0 to 1; an estimate within a phase."""
+        """Completed share of the work, from 0 to 1; estimated within a phase."""
         if self.state == "done":
             return 1.0
         return self._expected_before() / max(sum(self.phases.values()), 1e-9)
 
     @property
     def seconds_left(self) -> float:
-        """How long it will still take, by what was expected of the phases.
+        """Remaining seconds, by the expected seconds of the phases.
 
-        A phase that takes longer than expected is expected to take half as long again as it has taken.
+        A phase that overruns is expected to take half as long again as it has taken so far.
         """
         total, before = sum(self.phases.values()), self._expected_before()
         spent = time.monotonic() - self.started
@@ -77,11 +82,11 @@ class Job:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """Seconds taken so far."""
         return time.monotonic() - self.started
 
     def _expected_before(self) -> float:
-        """Of the expected seconds, those that are behind."""
+        """Completed part of the expected seconds."""
         names = list(self.phases)
         behind = sum(self.phases[name] for name in names[: names.index(self.phase)]) if self.phase in names else 0.0
         expected = self.phases.get(self.phase, 1.0)
@@ -93,28 +98,28 @@ class Job:
 
     @property
     def why_skipped(self) -> str:
-        """Why plans were not tried; of a sample, that it is true of one."""
+        """Why plans were not tried; says so if that was on a sample."""
         begun = [in_the_sample(self.sample)] if self.skipped and self.sample is not None else []
         return " ".join([*begun, *self.skipped])
 
     def end(self, state: str, message: str = "") -> None:
-        """Say how it ended."""
+        """Record the outcome."""
         self.state, self.message = state, message
         self.seconds_taken = self.seconds
         self.worker.stop()
 
     def stop(self) -> None:
-        """Stop it for good."""
+        """Stop the job."""
         if self.state == "running":
             self.end("cancelled", "")
 
 
-async def carry_out(session: Session, job: Job, number: int) -> None:
-    """Run a draft; what comes out is a run of the session."""
+async def run_plan(session: Session, job: BackgroundJob, number: int) -> None:
+    """Run a draft, and add the run to the session."""
     folder = session.run_folder(number)
     shutil.rmtree(folder, ignore_errors=True)
-    with _ending(session, job):
-        found = await job.worker.call("run", {**session.given(job.draft), "folder": str(folder)}, job.listen)
+    with _ensure_end(session, job):
+        found = await job.worker.call("run", {**session.task_input(job.draft), "folder": str(folder)}, job.listen)
         if job.state == "running":
             session.add_run(
                 {
@@ -131,10 +136,11 @@ async def carry_out(session: Session, job: Job, number: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-async def try_plans(session: Session, job: Job, grid: Any) -> None:
-    """Try the plans of a grid; each is a run of the session that has no files."""
-    with _ending(session, job):
-        found = await job.worker.call("sweep", {**session.given(job.draft), "grid": grid}, job.listen)
+async def try_plans(session: Session, job: BackgroundJob, asked: dict[str, Any]) -> None:
+    """Try the plans of a grid, or find the best under a risk; what comes back are runs of the session without files."""
+    task = "best plan" if job.kind == "best plan" else "sweep"
+    with _ensure_end(session, job):
+        found = await job.worker.call(task, {**session.task_input(job.draft), **asked}, job.listen)
         if job.state != "running":
             return
         for point in found["points"]:
@@ -152,23 +158,23 @@ async def try_plans(session: Session, job: Job, grid: Any) -> None:
                     **{key: point[key] for key in ("worst", "utility", "losses")},
                 }
             )
-        job.skipped = found["skipped"]
+        job.skipped, job.why = found["skipped"], found.get("why", [])
         is_part = found["sample"] is not None and found["sample"] < job.draft["table"]["n_records"]
         job.sample = found["sample"] if is_part else None
         if found["points"]:
             job.end("done")
         else:
-            job.end("failed", session.readable(job.why_skipped) or "There was nothing to try.")
+            job.end("failed", session.readable(job.why_skipped) or " ".join(job.why) or "No plan to try.")
 
 
 @contextlib.contextmanager
-def _ending(session: Session, job: Job) -> Iterator[None]:
-    """Let a job end in one of its states, whatever happens."""
+def _ensure_end(session: Session, job: BackgroundJob) -> Iterator[None]:
+    """Make sure that a job ends in one of its final states."""
     try:
         yield
     except StoppedWorkError:
         if job.state == "running":
-            job.end("failed", "The process ended unexpectedly, perhaps for want of memory.")
+            job.end("failed", "The process ended unexpectedly; it may have run out of memory.")
     except AnontoError as error:
         job.end("failed", session.readable(str(error)))
     except Exception as error:

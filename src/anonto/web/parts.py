@@ -1,10 +1,11 @@
-"""The pieces that pages are made of: native controls with a label each, and texts that are never read as markup.
+"""Building blocks of pages: native controls, each with a label, and texts that are never read as markup.
 
 Markup is built by `tag`, which escapes every text that goes into it; nothing else writes markup.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from html import escape
 from inspect import iscoroutine
 from itertools import count
@@ -18,7 +19,7 @@ from anonto.errors import AnontoError
 from anonto.web.words import TERMS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
     from nicegui import Client
     from nicegui.element import Element
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     Action = Callable[[], Awaitable[None] | None]
 
 NO_NUMBER = "something else"
-"""What a field for numbers sends when something else is typed, which the browser does not tell."""
+"""Sent by a number field if the typed text is not a number; the browser does not reveal that text."""
 _numbers = count(1)
 _refusals: WeakKeyDictionary[Client, Callable[[AnontoError], None]] = WeakKeyDictionary()
-"""For each page, who is told of what is refused."""
+"""The handler of refusals of each page."""
 
 
 class Markup(str):
@@ -40,33 +41,33 @@ class Markup(str):
     __slots__ = ()
 
 
-def tag(name: str, *content: str | Markup, **attributes: str | None) -> Markup:
-    """An element of markup; plain texts in it are escaped. Underscores of a name are hyphens, but the last."""
+def tag(name: str, *content: str | Markup, **value_spaces: str | None) -> Markup:
+    """An element of markup; plain texts in it are escaped. Underscores in attribute names become hyphens."""
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for key, value in attributes.items()
+        for key, value in value_spaces.items()
         if value is not None
     )
     inner = "".join(one if isinstance(one, Markup) else escape(str(one)) for one in content)
     return Markup(f"<{name}{given}>{inner}</{name}>")
 
 
-def joined(*content: str | Markup) -> Markup:
-    """Pieces one after the other; plain texts are escaped."""
+def join(*content: str | Markup) -> Markup:
+    """Concatenated pieces; plain texts are escaped."""
     return Markup("".join(one if isinstance(one, Markup) else escape(str(one)) for one in content))
 
 
 def show(markup: Markup, classes: str = "") -> ui.html:
-    """Markup on the page."""
+    """Put markup on the page."""
     return ui.html(markup, sanitize=False).classes(classes)
 
 
 def term(word: str, key: str | None = None) -> Markup:
-    """A word with its explanation, which appears when it is pointed at or reached with the keyboard."""
-    return explained(word, TERMS[key or word])
+    """A word with its explanation as a tooltip, shown on hover and on keyboard focus."""
+    return tooltip(word, TERMS[key or word])
 
 
-def explained(word: str, why: str) -> Markup:
+def tooltip(word: str, why: str) -> Markup:
     """A word with an explanation of its own."""
     name = f"tip-{next(_numbers)}"
     explanation = tag("span", why, class_="tip", role="tooltip", id=name)
@@ -74,25 +75,25 @@ def explained(word: str, why: str) -> Markup:
 
 
 def with_terms(words: str, *known: str) -> Markup:
-    """A text in which the first of some terms that it has is explained."""
+    """A text in which the first of the known terms that occurs is explained."""
     for word in known:
         before, found, after = words.partition(word)
         if found:
-            return joined(before, term(word), after)
-    return joined(words)
+            return join(before, term(word), after)
+    return join(words)
 
 
 def table(
     caption: str, header: Sequence[str | Markup], rows: Iterable[Sequence[str | Markup]], *, numbers: Iterable[int] = ()
 ) -> ui.html:
-    """A table; the first cell of a row is its heading, the columns that are numbers are aligned to the right."""
+    """A table; the first cell of a row is its heading, and columns of numbers are right-aligned."""
     right = set(numbers)
 
     def css(place: int) -> str | None:
         return "number" if place in right else None
 
-    head = joined(*(tag("th", cell, scope="col", class_=css(place)) for place, cell in enumerate(header)))
-    body = joined(
+    head = join(*(tag("th", cell, scope="col", class_=css(place)) for place, cell in enumerate(header)))
+    body = join(
         *(
             tag(
                 "tr",
@@ -111,16 +112,16 @@ def table(
 # ------------------------------------------------------------------------------------------------ elements
 
 
-def box(classes: str = "", element: str = "div", /, **attributes: str) -> ui.element:
+def box(classes: str = "", element: str = "div", /, **value_spaces: str) -> ui.element:
     """A container."""
     made = ui.element(element).classes(classes)
-    for key, value in attributes.items():
+    for key, value in value_spaces.items():
         made.props[key.rstrip("_").replace("_", "-")] = value
     return made
 
 
 def text(words: str, name: str = "p", classes: str = "") -> TextElement:
-    """A text, as it is."""
+    """A plain text."""
     return TextElement(tag=name, text=words).classes(classes)
 
 
@@ -130,7 +131,7 @@ def heading(words: str, level: int = 2) -> TextElement:
 
 
 def button(label: str, action: Action, *, classes: str = "", name: str | None = None) -> TextElement:
-    """A button; with a name of its own where the label alone does not say what it is about."""
+    """A button; with an accessible name if the label alone is ambiguous."""
     element = TextElement(tag="button", text=label).classes(f"button {classes}")
     element.props["type"] = "button"
     if name is not None:
@@ -140,7 +141,7 @@ def button(label: str, action: Action, *, classes: str = "", name: str | None = 
 
 
 def enable(control: ui.element, *, is_enabled: bool) -> None:
-    """Let a control be used, or not for a while."""
+    """Enable or disable a control."""
     if is_enabled:
         control.props.pop("disabled", None)
     else:
@@ -151,7 +152,7 @@ def enable(control: ui.element, *, is_enabled: bool) -> None:
 def link(
     label: str, target: str, *, classes: str = "", download: str | None = None, name: str | None = None
 ) -> TextElement:
-    """A link to a page of ours, or to a file that is downloaded."""
+    """A link to a page of the app, or to a download."""
     element = TextElement(tag="a", text=label).classes(classes)
     element.props["href"] = target
     if download is not None:
@@ -170,8 +171,8 @@ def choice(
     explained: str | None = None,
     of: str | None = None,
 ) -> ui.element:
-    """One of several options; in a row of a table the label is not seen, and says of what it is."""
-    with _field(label, explained, of=of) as name:
+    """A select control; in a table row the label is hidden and names the row."""
+    with _field(label, TERMS[explained] if explained else None, of=of) as name:
         control = box("control", "select", id=name)
         with control:
             for key, words in options.items():
@@ -193,8 +194,8 @@ def number_field(
     step: float | None = None,
     explanation: str | None = None,
 ) -> ui.element:
-    """A number, or nothing; what is typed and no number is sent as a sign that is none, and not as nothing."""
-    with _field(label, None, explanation=explanation) as name:
+    """A number field that may be empty; text that is not a number is sent as `NO_NUMBER`, not as empty."""
+    with _field(label, explanation) as name:
         control = box("control", "input", id=name, type="number", inputmode="decimal")
         for key, given in (("^value", value), ("min", low), ("max", high), ("step", step or "any")):
             if given is not None:
@@ -213,8 +214,8 @@ def text_field(
     lines: int = 1,
     of: str | None = None,
 ) -> ui.element:
-    """A text of one or several lines; in a row of a table the label is inside, and says of what it is."""
-    with _field(label, explained, of=of) as name:
+    """A text field of one or several lines; in a table row the label is a placeholder and names the row."""
+    with _field(label, TERMS[explained] if explained else None, of=of) as name:
         control: ui.element
         if lines > 1:
             control = text(value, "textarea", "control")
@@ -229,7 +230,7 @@ def text_field(
 
 
 def checkbox(label: str, value: bool, on_change: Handler, *, explanation: str | None = None) -> ui.element:
-    """Yes or no."""
+    """A checkbox."""
     name = f"field-{next(_numbers)}"
     with box("check"):
         control = box("", "input", id=name, type="checkbox")
@@ -238,19 +239,19 @@ def checkbox(label: str, value: bool, on_change: Handler, *, explanation: str | 
         shown = text(label, "label")
         shown.props["for"] = name
         if explanation:
-            _explain(explanation)
+            _question_mark(explanation)
     hear(control, "change", on_change, "checked")
     return control
 
 
 def message(sentence: str, kind: str = "info") -> ui.html:
-    """A sentence that must not be overlooked: ``info``, ``good``, ``warning`` or ``error``."""
+    """A highlighted message: ``info``, ``good``, ``warning`` or ``error``."""
     role = "alert" if kind == "error" else "status"
     return show(tag("div", sentence, class_=f"message {kind}", role=role))
 
 
 def messages(sentences: Sequence[str], kind: str = "info", begun: str = "") -> None:
-    """Several sentences in one frame, with what they begin with in common; nothing where there are none."""
+    """Several messages in one box, under their common prefix; nothing if there are none."""
     if len(sentences) == 1:
         message(f"{begun} {sentences[0]}".strip(), kind)
     elif sentences:
@@ -258,39 +259,28 @@ def messages(sentences: Sequence[str], kind: str = "info", begun: str = "") -> N
         show(tag("div", *([begun] if begun else []), items, class_=f"message {kind}", role="status"))
 
 
-def facts(pairs: Sequence[tuple[str | Markup, str | Markup]]) -> ui.html:
-    """Large numbers with what they are."""
+def key_figures(pairs: Sequence[tuple[str | Markup, str | Markup]]) -> ui.html:
+    """Large numbers with labels."""
     items = [tag("div", tag("dd", value), tag("dt", name)) for name, value in pairs]
     return show(tag("dl", *items, class_="facts"))
 
 
-class _field:  # noqa: N801 - used like a function
-    """A control below its label; gives the id that the control must have."""
-
-    def __init__(
-        self, label: str, explained: str | None, *, of: str | None = None, explanation: str | None = None
-    ) -> None:
-        self._label, self._of = label, of
-        self._explanation = explanation or (TERMS[explained] if explained else None)
-
-    def __enter__(self) -> str:
-        name = f"field-{next(_numbers)}"
-        self._box = box("field")
-        self._box.__enter__()
-        with box("label-row in-row" if self._of else "label-row"):
-            with text(self._label, "label") as shown:
+@contextmanager
+def _field(label: str, explanation: str | None, *, of: str | None = None) -> Iterator[str]:
+    """A control below its label; yields the id that the control must have."""
+    name = f"field-{next(_numbers)}"
+    with box("field"):
+        with box("label-row in-row" if of else "label-row"):
+            with text(label, "label") as shown:
                 shown.props["for"] = name
-                if self._of:
-                    text(f" of {self._of}", "span", "unseen")
-            if self._explanation:
-                _explain(self._explanation)
-        return name
-
-    def __exit__(self, *_: object) -> None:
-        self._box.__exit__()
+                if of:
+                    text(f" of {of}", "span", "unseen")
+            if explanation:
+                _question_mark(explanation)
+        yield name
 
 
-def _explain(explanation: str) -> None:
+def _question_mark(explanation: str) -> None:
     name = f"tip-{next(_numbers)}"
     tip = tag("span", explanation, class_="tip", role="tooltip", id=name)
     mark = tag("span", "?", tip, class_="term mark", tabindex="0", role="note", aria_label=explanation)
@@ -298,36 +288,36 @@ def _explain(explanation: str) -> None:
 
 
 def hear(control: Element, event: str, action: Callable[..., Awaitable[None] | None], what: str | None = None) -> None:
-    """Do something at an event, in its turn (see events.js), with one property of the control where it is named.
+    """Handle an event, in order (see events.js), with one property of the control if it is named.
 
-    What the browser holds is given to it as attributes, so that no update of the page undoes typing.
+    Values are set as attributes in the browser, so that no update of the page overwrites typed text.
     """
     given = f", e.target.{what}" if what else ""
 
-    def told(event: GenericEventArguments) -> Awaitable[None] | None:
-        return _done(action, event.args) if what else _done(action)
+    def handle(event: GenericEventArguments) -> Awaitable[None] | None:
+        return _act(action, event.args) if what else _act(action)
 
-    control.on(event, told, js_handler=f"(e) => inOrder(emit{given})")
-
-
-def on_refusal(told: Callable[[AnontoError], None]) -> None:
-    """Let a page be told when something that its user asked for is refused."""
-    _refusals[ui.context.client] = told
+    control.on(event, handle, js_handler=f"(e) => inOrder(emit{given})")
 
 
-def _done(action: Callable[..., Awaitable[None] | None], *given: Any) -> Awaitable[None] | None:
-    """Do what the user asks for; the page is told when it is refused."""
-    told = _refusals[ui.context.client]
+def on_refusal(handler: Callable[[AnontoError], None]) -> None:
+    """Register the handler of a page for refused actions."""
+    _refusals[ui.context.client] = handler
+
+
+def _act(action: Callable[..., Awaitable[None] | None], *given: Any) -> Awaitable[None] | None:
+    """Run the user's action, and report a refusal to the page."""
+    refuse = _refusals[ui.context.client]
     try:
         result = action(*given)
     except AnontoError as error:
-        told(error)
+        refuse(error)
         return None
-    return _awaited(result, told) if iscoroutine(result) else None
+    return _finish(result, refuse) if iscoroutine(result) else None
 
 
-async def _awaited(result: Awaitable[None], told: Callable[[AnontoError], None]) -> None:
+async def _finish(result: Awaitable[None], refuse: Callable[[AnontoError], None]) -> None:
     try:
         await result
     except AnontoError as error:
-        told(error)
+        refuse(error)

@@ -1,6 +1,6 @@
-"""The server's side of worker processes: requests go out and answers come back as lines of JSON.
+"""The server's side of worker processes: requests and answers are lines of JSON.
 
-A worker ends when it is told to, when it is killed, or when the server is gone and its line is cut.
+A worker ends when it is asked to, when it is killed, or when the server is gone and the pipe closes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import StoppedWorkError, UnclearHeaderError, UnexpectedFailureError, WorkRefusedError
+from anonto.errors import InputError, InternalError, StoppedWorkError, UnclearHeaderError
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     Listener = Callable[[dict[str, Any]], None]
 
 LONGEST_ANSWER = 1 << 27
-"""Bytes of a line; answers are previews and counts, far smaller."""
+"""Maximum bytes of a line; answers are previews and counts, far smaller."""
 
 
 class Worker:
-    """One process that does one thing after the other, started when it is first asked."""
+    """One process that handles requests one by one, started on the first request."""
 
     def __init__(self) -> None:
         self._process: Process | None = None
         self._waiting: dict[int, tuple[Process, asyncio.Future[dict[str, Any]]]] = {}
-        """By the number of a request: who was asked, and the answer to come."""
+        """Pending requests by number: the process, and the future answer."""
         self._listeners: dict[int, Listener] = {}
         self._numbers = itertools.count(1)
         self._starting = asyncio.Lock()
@@ -42,11 +42,11 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process, if it runs."""
+        """The process id, if it is running."""
         return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     async def call(self, task: str, given: dict[str, Any], listen: Listener | None = None) -> dict[str, Any]:
-        """Have something done.
+        """Run a task.
 
         Args:
             task: The name of a function of `anonto.web.tasks`.
@@ -54,9 +54,9 @@ class Worker:
             listen: Called with each report of progress.
 
         Returns:
-            What the function gives, as plain data, with the ``warnings`` that were raised on the way.
+            The result of the function, as plain data, with the ``warnings`` that it raised.
         """
-        process = await self._running()
+        process = await self._start()
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = (process, answer)
@@ -74,29 +74,29 @@ class Worker:
             self._waiting.pop(number, None)
             self._listeners.pop(number, None)
         if "refused" in found:
-            raise (UnclearHeaderError if "asks_for" in found else WorkRefusedError)(found["refused"])
+            raise (UnclearHeaderError if "asks_for" in found else InputError)(found["refused"])
         if "failed" in found:
-            raise UnexpectedFailureError(found["failed"])
+            raise unexpected_failure(found["failed"])
         result: dict[str, Any] = found["result"]
         return result
 
     async def warm_up(self) -> None:
         """Start the process, so that the first request does not wait for it."""
-        await self._running()
+        await self._start()
 
     def stop(self) -> None:
-        """End the process at once, whatever it does, and one that is being started too."""
+        """Kill the process at once, even if it is still starting."""
         self._n_stops += 1
         process, self._process = self._process, None
         if process is not None:
             _end(process)
-            self._let_go(process)
+            self._fail_pending(process)
 
-    async def ended(self) -> None:
-        """Wait until the processes that were stopped are gone."""
+    async def wait_until_ended(self) -> None:
+        """Wait until the stopped processes have exited."""
         await asyncio.gather(*self._readers, return_exceptions=True)
 
-    async def _running(self) -> Process:
+    async def _start(self) -> Process:
         n_stops = self._n_stops
         async with self._starting:
             if self._n_stops != n_stops:
@@ -124,7 +124,7 @@ class Worker:
             return self._process
 
     async def _read(self, process: Process) -> None:
-        """Hand out the answers of a process until it ends; whoever waits for it then is told."""
+        """Deliver the answers of a process until it ends, then fail the requests still pending."""
         try:
             while process.stdout is not None and (line := await process.stdout.readline()):
                 answer = json.loads(line)
@@ -138,18 +138,18 @@ class Worker:
             _end(process)
             if self._process is process:
                 self._process = None
-            self._let_go(process)
-            await _gone(process)
+            self._fail_pending(process)
+            await _wait_for(process)
 
-    def _let_go(self, process: Process) -> None:
-        """Tell those who wait for a process that no answer will come."""
+    def _fail_pending(self, process: Process) -> None:
+        """Fail the pending requests of a process."""
         for asked, answer in self._waiting.values():
             if asked is process and not answer.done():
                 answer.set_exception(StoppedWorkError())
 
 
-async def _gone(process: Process) -> None:
-    """Wait until a process that was ended is gone and its lines are closed, even if the loop is about to end."""
+async def _wait_for(process: Process) -> None:
+    """Wait until a killed process has exited and its pipes are closed, even if the event loop is about to end."""
     given_up: asyncio.CancelledError | None = None
     while True:
         try:
@@ -168,8 +168,15 @@ def _end(process: Process) -> None:
 
 
 def _kill(pid: int) -> None:
-    """End a process and those that it started, which are in its group."""
+    """Kill a process and its children, which are in its process group."""
     if hasattr(os, "killpg"):
         os.killpg(pid, signal.SIGKILL)
     else:
         os.kill(pid, signal.SIGTERM)
+
+
+def unexpected_failure(kind: str) -> InternalError:
+    """Work in another process that failed by an internal error."""
+    return InternalError(
+        f"That failed ({kind}), an internal error: start the server with ANONTO_DEBUG=1 to see where, and report it."
+    )

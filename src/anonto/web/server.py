@@ -1,4 +1,4 @@
-"""The server: pages, uploads and downloads behind the guard, for the time of one command."""
+"""The server: pages, uploads and downloads behind the guard, while the command runs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import PortTakenError
-from anonto.web.folders import Records, state_folder, working_folder
+from anonto.errors import InputError
+from anonto.web.folders import SessionStore, state_folder, working_folder
 from anonto.web.guard import KEY_OF_SCOPE, LOOPBACK, Guard
 
 if TYPE_CHECKING:
@@ -33,40 +33,40 @@ def serve(
     open_browser: bool = True,
     say: Callable[[str], None],
 ) -> None:
-    """Serve until the process is told to end.
+    """Serve until the process is asked to end.
 
     Args:
-        host: Where to listen; this machine alone by default.
-        port: On which port; by default 8080, or a free one if that is taken.
-        folder: Below which files may be picked.
-        demo: Whether a new session starts with the made-up table.
-        max_upload: The most bytes of a file that is dropped.
+        host: Address to listen on; by default only this machine.
+        port: Port to listen on; by default 8080, or a free one if that is taken.
+        folder: Folder from which files may be picked.
+        demo: Whether a new session starts with the synthetic table.
+        max_upload: Maximum bytes of an uploaded file.
         open_browser: Whether to open the start address.
         say: Prints a line.
     """
-    listening = _listening(host, port)
+    listening = _listen(host, port)
     actual = int(listening.getsockname()[1])
     token = secrets.token_urlsafe(32)
-    os.umask(0o077)  # whatever is written, by the workers too, is for its owner alone
+    os.umask(0o077)  # all files, also those of workers, are readable by their owner only
     with working_folder() as work:
         os.environ["NICEGUI_STORAGE_PATH"] = str(work / "framework")
         app, close = _app(work, host, actual, token, folder=folder, demo=demo, max_upload=max_upload)
         shown = "127.0.0.1" if host in {*LOOPBACK, *ANY_ADDRESS} and host != "::1" else host
         address = f"http://{f'[{shown}]' if ':' in shown else shown}:{actual}/?token={token}"
 
-        def started() -> None:
+        def announce() -> None:
             say(address)
             if open_browser:
                 threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
         try:
-            _serve(app, listening, started)
+            _serve(app, listening, announce)
         finally:
             close()
 
 
-def _listening(host: str, port: int | None) -> socket.socket:
-    """A socket that listens, on the wanted port or, if none is wanted, on the usual or a free one."""
+def _listen(host: str, port: int | None) -> socket.socket:
+    """A listening socket on the given port; without one, on the default or a free port."""
     wanted = [port] if port is not None else [DEFAULT_PORT, 0]
     reason = ""
     for one in wanted:
@@ -80,7 +80,7 @@ def _listening(host: str, port: int | None) -> socket.socket:
             reason = getattr(error, "strerror", None) or "it cannot be used"
             continue
         return found
-    raise PortTakenError(wanted[0], reason)
+    raise taken_port(wanted[0], reason)
 
 
 def _app(
@@ -89,20 +89,20 @@ def _app(
     from fastapi import FastAPI
     from nicegui import ui
 
+    from anonto.web.app import WebApp
     from anonto.web.files import add_routes
-    from anonto.web.house import House
     from anonto.web.pages import add_pages
     from anonto.web.session import Sessions
 
     _keep_cells_out_of_logs()
-    records = Records(state_folder())
+    records = SessionStore(state_folder())
     sessions = Sessions(work, records)
-    house = House(sessions, folder.resolve() if folder else None, max_upload, demo)
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    add_routes(app, house)
-    add_pages(house)
+    app = WebApp(sessions, folder.resolve() if folder else None, max_upload, demo)
+    server = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    add_routes(server, app)
+    add_pages(app)
     ui.run_with(
-        app,
+        server,
         title="anonto",
         language="en-US",
         dark=False,
@@ -113,12 +113,12 @@ def _app(
         reconnect_timeout=20.0,
         favicon=Path(__file__).parent / "icon.svg",
     )
-    guard = Guard(app, token=token, sessions=sessions, host=host, port=port, owner=_owner_of_page)
+    guard = Guard(server, token=token, sessions=sessions, host=host, port=port, owner=_owner_of_page)
     return guard, sessions.close
 
 
 def _owner_of_page(page: str) -> str | None:
-    """The key of the session for which a page was made."""
+    """The key of the session that a page belongs to."""
     from nicegui import Client
 
     client = Client.instances.get(page)
@@ -126,14 +126,14 @@ def _owner_of_page(page: str) -> str | None:
     return owner
 
 
-def _serve(app: Any, listening: socket.socket, started: Callable[[], None]) -> None:
+def _serve(app: Any, listening: socket.socket, announce: Callable[[], None]) -> None:
     import uvicorn
 
     class Server(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if self.started:
-                started()
+                announce()
 
     config = uvicorn.Config(
         app,
@@ -145,12 +145,12 @@ def _serve(app: Any, listening: socket.socket, started: Callable[[], None]) -> N
         ws_max_size=4 << 20,
         lifespan="on",
     )
-    _end_in_order()
+    _exit_on_signals()
     Server(config).run(sockets=[listening])
 
 
-def _end_in_order() -> None:
-    """Let a signal to end run what must be done at the end, as wiping the working folder."""
+def _exit_on_signals() -> None:
+    """Exit cleanly on a signal, so that the working folder is deleted."""
 
     def leave(number: int, frame: object) -> None:
         del number, frame
@@ -162,7 +162,7 @@ def _end_in_order() -> None:
 
 
 class _WithoutCells(logging.Filter):
-    """Leaves of a record nothing that could hold a cell: no arguments, no message of an exception, no trace."""
+    """Strips from a log record all that could hold a cell: arguments, exception messages, tracebacks."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         kind = record.exc_info[0].__name__ if record.exc_info and record.exc_info[0] else ""
@@ -181,3 +181,8 @@ def _keep_cells_out_of_logs() -> None:
     if not os.environ.get("ANONTO_DEBUG"):
         for name in ("nicegui", "asyncio", "uvicorn.error"):
             logging.getLogger(name).addFilter(_WithoutCells())
+
+
+def taken_port(port: int, reason: str) -> InputError:
+    """A port on which another program listens."""
+    return InputError(f"The server cannot listen on port {port} ({reason}); choose another with --port.")

@@ -1,11 +1,12 @@
-"""The work of one browser: its table, its plan, what can be undone, and its runs.
+"""The session of one browser: its table, plan, undo history and runs.
 
-Everything is plain data, so that it can be written down. What can be undone is the draft: which table is open, what the
-plan says, and which codes were repaired.
+Everything is plain data, so that it can be saved. Undo restores the draft: the open table, the plan and the repaired
+codes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import secrets
 import shutil
@@ -14,24 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.web.drafts import EMPTY_DRAFT, with_ontologies
 from anonto.web.processes import Worker
-from anonto.web.underway import UnderWay
+from anonto.web.single_flight import SingleFlight
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
-    from anonto.web.folders import Records
-    from anonto.web.jobs import Job
+    from anonto.web.folders import SessionStore
+    from anonto.web.jobs import BackgroundJob
 
 MOST_UNDO = 50
 HERE = "@/"
-"""How the draft names a file in the session's own folder, which has another name after a restart."""
+"""Prefix of references to files in the session's own folder, whose path differs after a restart."""
 
 
 class Session:
-    """What one browser works on."""
+    """The session of one browser."""
 
-    def __init__(self, key: str, folder: Path, records: Records) -> None:
+    def __init__(self, key: str, folder: Path, records: SessionStore) -> None:
         record = records.read(key) or {}
         self.folder = folder
         self.folder.mkdir(mode=0o700)
@@ -40,18 +40,18 @@ class Session:
         self.history: list[dict[str, Any]] = record.get("history", [])
         self.runs: list[dict[str, Any]] = [{**run, "files": False} for run in record.get("runs", [])]
         self.desk = Worker()
-        """Answers questions about the table, one after the other."""
+        """Process that answers questions about the table, one by one."""
         self.estimator = Worker()
-        """Makes estimates, apart from the desk: one that is outdated is ended, so that the next need not wait."""
-        self.job: Job | None = None
+        """Process for estimates, apart from the desk: an outdated one is killed, so that the next need not wait."""
+        self.job: BackgroundJob | None = None
         self.version = 0
-        """Counts the changes of the draft, so that a page can tell whether it shows what is."""
+        """Number of changes of the draft, so that a page can detect that it is outdated."""
         self.known: dict[str, Any] = {}
-        """What was found about the draft; asked again whenever the draft has changed."""
-        self.questions = UnderWay()
-        """What is being asked about the draft; given up when it changes."""
-        self.openings = UnderWay()
-        """What is being opened; given up when everything is forgotten."""
+        """Cached answers about the draft; cleared whenever it changes."""
+        self.questions = SingleFlight()
+        """Pending requests about the draft; cancelled when it changes."""
+        self.openings = SingleFlight()
+        """Tables being opened; cancelled when the session is reset."""
         self._last_number = max((run["number"] for run in self.runs), default=0)
         self._key = key
         self._records = records
@@ -76,24 +76,24 @@ class Session:
         return [name for name, one in self.plan["columns"].items() if one.get("role") == "quasi-identifier"]
 
     def path(self, reference: str) -> str:
-        """A reference of the draft as a path; listed names and other paths stay as they are."""
+        """A reference of the draft as a path; listed names and other paths are unchanged."""
         return str(self.folder / reference.removeprefix(HERE)) if reference.startswith(HERE) else reference
 
     def reference(self, path: str) -> str:
-        """A path as the draft names it."""
+        """The reference of a path in the draft."""
         own = f"{self.folder}/"
         return f"{HERE}{path.removeprefix(own)}" if path.startswith(own) else path
 
     def is_here(self, reference: str) -> bool:
-        """Whether what a reference names can be read; an upload cannot after a restart. Listed names always can."""
+        """Return whether a reference can be read: listed names always, uploads not after a restart."""
         return "/" not in reference or Path(self.path(reference)).exists()
 
     def name_of(self, reference: str) -> str:
-        """An ontology by the name that the user knows."""
+        """The user's name of an ontology."""
         name: str = self.draft["ontologies"].get(reference, reference.rpartition("/")[2])
         return name
 
-    def given(self, draft: dict[str, Any] | None = None) -> dict[str, Any]:
+    def task_input(self, draft: dict[str, Any] | None = None) -> dict[str, Any]:
         """Table and plan of a draft, as a task of a worker takes them."""
         one = draft or self.draft
         table = one["table"] or {}
@@ -105,11 +105,11 @@ class Session:
         }
 
     def take_plan(self, plan: dict[str, Any]) -> dict[str, Any]:
-        """A plan of a worker as the draft keeps it."""
+        """A worker's plan in the form of the draft."""
         return with_ontologies(plan, self.reference)
 
     def readable(self, sentence: str) -> str:
-        """A message with the names that the user knows instead of those that files have here."""
+        """A message with the user's file names instead of the internal ones."""
         known = dict(self.draft["ontologies"])
         if self.table is not None:
             known[self.table["path"]] = self.table["name"]
@@ -119,24 +119,26 @@ class Session:
                 sentence = sentence.replace(stored, name)
         return sentence.replace(f"{self.folder}/", "")
 
-    def changing(self, what: str) -> AbstractContextManager[dict[str, Any]]:
-        """The draft, to be changed in a block; what it was before can be had again."""
-        return _Change(self, what)
-
-    def remember(self, before: dict[str, Any], what: str) -> None:
-        """Make a change that was just made one that can be undone."""
-        if before == self.draft:
-            return
-        self.history = [*self.history, {"what": what, "draft": before}][-MOST_UNDO:]
-        self.undone = []
-        self._changed()
+    @contextlib.contextmanager
+    def change(self, what: str) -> Iterator[dict[str, Any]]:
+        """Change the draft in a block, as one undoable change."""
+        before, self.draft = self.draft, copy.deepcopy(self.draft)
+        try:
+            yield self.draft
+        except BaseException:
+            self.draft = before
+            raise
+        if self.draft != before:
+            self.history = [*self.history, {"what": what, "draft": before}][-MOST_UNDO:]
+            self.undone = []
+            self._invalidate()
 
     def undo(self) -> str | None:
-        """Take the last change back; what it was."""
+        """Undo the last change and return its name."""
         return self._step(self.history, self.undone)
 
     def redo(self) -> str | None:
-        """Make the last change again that was taken back; what it was."""
+        """Redo the last undone change and return its name."""
         return self._step(self.undone, self.history)
 
     def _step(self, one: list[dict[str, Any]], other: list[dict[str, Any]]) -> str | None:
@@ -145,16 +147,16 @@ class Session:
         change = one.pop()
         other.append({"what": change["what"], "draft": self.draft})
         self.draft = change["draft"]
-        self._changed()
+        self._invalidate()
         what: str = change["what"]
         return what
 
-    def _changed(self) -> None:
-        """Forget what was known, and what is being asked, about the draft that was."""
+    def _invalidate(self) -> None:
+        """Drop cached answers and cancel pending requests about the previous draft."""
         self.version += 1
         self.known = {}
         is_estimating = "estimate" in self.questions
-        self.questions.give_up()
+        self.questions.cancel_all()
         if is_estimating:
             self.estimator.stop()
             self.estimator = Worker()
@@ -163,7 +165,7 @@ class Session:
     # ------------------------------------------------------------------------------------------ runs
 
     def add_run(self, run: dict[str, Any]) -> None:
-        """Keep the result of a run."""
+        """Add the result of a run."""
         self.runs = [*self.runs, run]
         self.save()
 
@@ -172,12 +174,12 @@ class Session:
         return next((run for run in self.runs if run["number"] == number), None)
 
     def new_number(self) -> int:
-        """A number for a run that no other has, not even one that was stopped."""
+        """A new run number, also distinct from those of stopped runs."""
         self._last_number += 1
         return self._last_number
 
     def run_folder(self, number: int) -> Path:
-        """Where the files of a run are."""
+        """The folder with the files of a run."""
         return self.folder / f"run-{number}"
 
     # ------------------------------------------------------------------------------------------ keeping and forgetting
@@ -188,20 +190,21 @@ class Session:
         self._records.write(self._key, {"draft": self.draft, "history": self.history, "runs": runs})
 
     def new_file(self) -> Path:
-        """A path for an upload that says nothing about its name."""
+        """A path for an upload that does not reveal its name."""
         folder = self.folder / "uploads"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder / secrets.token_hex(8)
 
     def upload(self, name: str) -> Path | None:
-        """The file of an upload by the name it was given here; None for anything else."""
-        known = {path.name: path for path in self._uploads()}
+        """The file of an upload by its internal name; None for anything else."""
+        folder = self.folder / "uploads"
+        known = {path.name: path for path in folder.iterdir()} if folder.is_dir() else {}
         return known.get(name)
 
-    def settled(self, upload: Path, sha256: str) -> tuple[Path, bool]:
-        """Name an upload by its content, and say whether it is new.
+    def settle(self, upload: Path, sha256: str) -> tuple[Path, bool]:
+        """Name an upload by its content, and return whether it is new.
 
-        So the same file, dropped again after a restart, lies where every plan that speaks of it looks for it.
+        The same file, uploaded again after a restart, is thus found by every plan that refers to it.
         """
         path = upload.with_name(sha256)
         if path == upload or path.exists():
@@ -211,52 +214,30 @@ class Session:
         upload.rename(path)
         return path, True
 
-    def _uploads(self) -> Iterator[Path]:
-        folder = self.folder / "uploads"
-        return folder.iterdir() if folder.is_dir() else iter(())
-
     def close(self) -> None:
         """Stop its processes."""
-        self.questions.give_up()
-        self.openings.give_up()
+        self.questions.cancel_all()
+        self.openings.cancel_all()
         self.desk.stop()
         self.estimator.stop()
         if self.job is not None:
             self.job.stop()
 
     def forget(self) -> None:
-        """Start afresh: nothing of the session is left."""
+        """Delete everything of the session."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700)
         self.draft, self.history, self.undone, self.runs = copy.deepcopy(EMPTY_DRAFT), [], [], []
         self.job, self._last_number = None, 0
         self.desk, self.estimator = Worker(), Worker()
-        self._changed()
-
-
-class _Change:
-    """A block in which the draft changes."""
-
-    def __init__(self, session: Session, what: str) -> None:
-        self._session, self._what = session, what
-
-    def __enter__(self) -> dict[str, Any]:
-        self._before = self._session.draft
-        self._session.draft = copy.deepcopy(self._before)
-        return self._session.draft
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self._session.draft = self._before
-        else:
-            self._session.remember(self._before, self._what)
+        self._invalidate()
 
 
 class Sessions:
     """All sessions of this server, by the secret key in the browser's cookie."""
 
-    def __init__(self, folder: Path, records: Records) -> None:
+    def __init__(self, folder: Path, records: SessionStore) -> None:
         self._folder = folder
         self._records = records
         self._open: dict[str, Session] = {}
@@ -264,18 +245,18 @@ class Sessions:
     def begin(self) -> str:
         """The key of a new session."""
         key = secrets.token_urlsafe(32)
-        self._opened(key).save()
+        self._open_session(key).save()
         return key
 
     def knows(self, key: str) -> bool:
-        """Whether a key was given to a browser, by this server or before a restart."""
+        """Return whether a key was issued to a browser, by this server or before a restart."""
         return key in self._open or self._records.read(key) is not None
 
     def of(self, key: str) -> Session:
-        """The session of a key that is known."""
-        return self._open.get(key) or self._opened(key)
+        """The session of a known key."""
+        return self._open.get(key) or self._open_session(key)
 
-    def _opened(self, key: str) -> Session:
+    def _open_session(self, key: str) -> Session:
         self._open[key] = Session(key, self._folder / secrets.token_hex(8), self._records)
         return self._open[key]
 

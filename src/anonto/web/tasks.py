@@ -1,10 +1,10 @@
-"""What a worker process can do, by name: each takes plain data and a way to report progress, and gives plain data."""
+"""Tasks of a worker process by name: each takes plain data and a progress callback, and returns plain data."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.web import comparing, looking, running
+from anonto.web import compare, preview, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -12,28 +12,30 @@ if TYPE_CHECKING:
     Task = Callable[[dict[str, Any], Callable[[dict[str, Any]], None]], dict[str, Any]]
 
 TASKS: Mapping[str, Task] = {
-    "open": looking.open_file,
-    "demo": looking.make_demo,
-    "propose": looking.propose_plan,
-    "ontologies": looking.listed_ontologies,
-    "card": looking.ontology_card,
-    "coverage": looking.coverage,
-    "match": looking.match_column,
-    "concept": looking.typed_concept,
-    "tree": looking.tree,
-    "search": looking.search,
-    "methods": looking.methods,
-    "check": looking.check,
-    "values": looking.values,
-    "risk": running.risk_before,
-    "estimate": running.estimate,
-    "run": running.run,
-    "sweep": running.sweep,
-    "front": running.front,
-    "export": running.export,
-    "plan_text": running.plan_text,
-    "compare": comparing.compare_column,
-    "compare_pair": comparing.compare_pair,
+    "open": preview.open_file,
+    "demo": preview.make_demo,
+    "propose": preview.propose_plan,
+    "ontologies": preview.list_ontologies,
+    "card": preview.ontology_card,
+    "coverage": preview.coverage,
+    "match": preview.match_column,
+    "concept": preview.find_concept,
+    "tree": preview.tree,
+    "search": preview.search,
+    "methods": preview.methods,
+    "persons": preview.persons,
+    "check": preview.check,
+    "values": preview.values,
+    "risk": run.risk_before,
+    "estimate": run.estimate,
+    "run": run.run,
+    "sweep": run.sweep,
+    "best plan": run.best_plan,
+    "front": run.front,
+    "export": run.export,
+    "plan_text": run.plan_text,
+    "compare": compare.compare_column,
+    "compare_pair": compare.compare_pair,
 }
-MASKING = ("risk", "estimate", "run", "sweep")
-"""Tasks that follow the whole plan, which the pages have made; what it lacks is said with where it is set."""
+MASKING = ("risk", "estimate", "run", "sweep", "best plan")
+"""Tasks that run the whole plan; their errors say where in the app to change it."""

@@ -1,101 +1,102 @@
-"""What the pages say: explanations of every term, and each method in sentences that need no statistics."""
+"""Texts of the pages: explanations of terms and labels, in sentences that need no statistics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import (
-    AbsentRootError,
-    AllMissingError,
-    DependsOnDataError,
-    DifferentTaxonomiesError,
-    InputError,
-    LostDigitsError,
-    MissingCellsError,
-    MixedNotationError,
-    NeedsOneOntologyError,
-    NotAMetricError,
-    NotCloseError,
-    NotCloseInBlocksError,
-    NothingToMaskError,
-    NotInOrderError,
-    NotNumericError,
-    OutsideRootError,
-    ParameterError,
-    SmallStrataError,
-    TooFewForGroupsError,
-    UnmatchedValuesError,
-)
-from anonto.risk.attacks.registry import attacks
+from anonto.attacks.registry import attacks
+from anonto.errors import AllMissingError, InputError, ParameterError, TooFewRecordsError
+from anonto.methods.parameters import parameters_known
+from anonto.methods.registry import METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 PLAN_MAY_BE_PUBLISHED = (
-    "The plan is no secret: it has no seed, and with the release and the plan people can verify their own record.",
+    "The plan is not a secret: it has no seed, and with the release and the plan people can verify their own record.",
     "The attacks on a release include those of an intruder who knows its plan, so publishing it adds nothing to the "
     "worst rate; but read its keys order and na first, which list values of the table, and ontology, which may name a "
     "folder of yours.",
     "The private record, with the seed, is never published.",
 )
-"""What is said of the plan where it is taken away; the how-to about verifying a record says the same."""
+"""Shown beside the plan's download; the how-to on verifying a record says the same."""
 
 TERMS: Mapping[str, str] = {
-    "kind": "Names or codes (nominal), steps in an order (ordinal), or numbers (numeric). It decides how far apart two "
-    "values are.",
-    "role": "What a column could do to a person. An identifier names somebody and is dropped; a quasi-identifier could "
-    "help to recognise somebody together with others and is masked; confidential and other columns leave as they are. "
-    "What is proved takes only confidential columns as unknown to others.",
+    "kind": "Names or codes (nominal), steps in an order (ordinal), numbers (numeric), or several names or codes "
+    "together (set). It decides how far apart two values are.",
+    "person": "The column that says whose rows these are, such as a patient number. A person with all her rows is then "
+    "one record: she is masked, protected and counted as a whole.",
+    "set": "Several names or codes that are one value: those of several columns, of a person’s rows, or of a text "
+    "with a sign between them. Their order does not count.",
+    "set_distance": "How the distance of two sets follows from those of their elements: each element has one partner "
+    "at most, or each has the nearest of the other set.",
+    "separator": "What stands between the elements in a cell, such as ; in “insulin; metformin”. Leave it empty if "
+    "each cell has one element.",
+    "strata": "Columns whose values divide the table, such as year and hospital: each part is masked by itself, so "
+    "that nothing moves from one to another.",
+    "small strata": "What happens to parts with fewer records than the method needs: refuse to run, mask them "
+    "together, or leave them unmasked.",
+    "role": "How a column could identify a person. An identifier names somebody and is dropped; a quasi-identifier "
+    "could help to recognise somebody together with others and is masked; confidential and other columns are "
+    "released unchanged. Guarantees assume that only confidential columns are unknown to others.",
     "ontology": "A hierarchy of concepts that says what the codes of a column mean, as ICD does for diagnoses. With "
     "it, a code can be replaced by one that means something similar.",
-    "measure": "How the distance of two concepts is found from the hierarchy: 0 for the same concept, 1 for nothing in "
-    "common. Leave Wu and Palmer's unless you know why.",
-    "coverage": "The share of the column's cells whose value the ontology knows.",
-    "root": "Where meaning begins: the whole ontology, or the smallest branch that holds all values of the column.",
+    "measure": "How the distance of two concepts is found from the hierarchy: 0 for the same concept, 1 for nothing "
+    "in common. Keep Wu and Palmer's unless you have a reason to change it.",
+    "coverage": "The share of the column's cells whose value is in the ontology.",
+    "root": "The top of the hierarchy: the whole ontology, or the smallest branch that contains all values of the "
+    "column.",
     "missing": "What happens to records without a value here: keep them, drop them, or refuse to run.",
-    "unmatched": "What happens to values that the ontology does not know: refuse to run, keep them unmasked, drop "
-    "their records, or take the nearest code above.",
-    "k-anonymity": "How many records share all their quasi-identifiers at least. With 1, somebody stands alone and can "
-    "be recognised by whoever knows these values.",
-    "ε-differential privacy": "A promise in a number ε: near 0, a released value hardly tells what the true one was; "
-    "above 10 it tells almost everything.",
-    "ε": "A number that limits how much a released value tells of the true one: near 0 hardly anything, above 10 "
-    "almost everything.",
-    "quasi-identifiers": "Columns that name nobody, but together could help to recognise somebody, as age and region.",
-    "unique": "A record that no other shares all these values with. Whoever knows the values knows the person.",
+    "unmatched": "What happens to values that are not in the ontology: refuse to run, keep them unmasked, drop their "
+    "records, or take the nearest code above.",
+    "k-anonymity": "The size of the smallest equivalence class, a set of records that share all quasi-identifiers. "
+    "With 1, somebody is unique and can be recognised by anyone who knows these values.",
+    "ε-differential privacy": "A promise in a number ε: near 0, a released value reveals hardly anything about the "
+    "true one; above 10, almost everything.",
+    "ε": "A number that limits how much a released value reveals about the true one: near 0 hardly anything, above "
+    "10 almost everything.",
+    "quasi-identifiers": "Columns that name nobody, but together could help to recognise somebody, such as age and "
+    "region.",
+    "unique": "A record whose combination of values no other record has. Anyone who knows the values can find the "
+    "person.",
     "linkage": "An intruder who knows these columns of a person looks for the most similar record. The rate is how "
     "often that is the right one.",
-    "baseline": "What the same intruder would reach by guessing.",
-    "added": "Of what nobody could guess without a person’s own record, the share that the record tells. 0 % is safe.",
-    "interval": "Where the true rate lies with 95 % confidence.",
-    "utility": "How much an analyst keeps: 100 % of the original, 0 % when values are dealt out at random. It is "
-    "made of how far cells moved, how frequencies and dependences changed, and how well records can be told from "
+    "baseline": "The success rate of the same intruder by guessing.",
+    "added": "Of what nobody could guess without a person’s own record, the share that the record reveals. 0 % is "
+    "safe.",
+    "interval": "The true rate lies in this interval with 95 % confidence.",
+    "utility": "How much an analyst keeps: 100 % of the original, 0 % when values are shuffled at random. It is made "
+    "of how far cells moved, how frequencies and dependences changed, and how well records can be distinguished from "
     "original ones.",
     "distance": "How far the cells moved, as a root mean square: 0 for not at all, 1 for as far as possible.",
     "risk": "The share of persons whom the most successful linking attack recognises. The worst intruder knows every "
-    "column that leaves and is not confidential, masked or not.",
-    "declared": "What an intruder recognises who knows no column but the quasi-identifiers.",
-    "whole rows": "Rows of the original leave whole: so many persons have one released row with just the few cells "
-    "that are known, and most of their other cells are read off it.",
+    "released column that is not confidential, masked or not.",
+    "declared": "The share of persons recognised by an intruder who knows only the quasi-identifiers.",
+    "whole rows": "Original rows are released whole: this share of persons has exactly one released row with the few "
+    "known cells, and most of their other cells can be read from it.",
     "Pareto front": "The plans that no other beats: less risk would cost utility, more utility would cost risk.",
-    "distance correlation": "How strongly two columns hang together: 0 not at all, 1 wholly.",
-    "guarantee": "What is proved about a method, on which conditions. Where nothing is proved, only the attacks tell.",
-    "private record": "The secret seed of the run. Whoever has it can undo the masking.",
-    "seed": "The secret from which all chance in a run follows.",
+    "distance correlation": "How strongly two columns are related: 0 not at all, 1 fully.",
+    "guarantee": "What is proved about a method, under which conditions. Without a proof, judge by the attacks.",
+    "private record": "The secret seed of the run. Anyone who has it can undo the masking.",
+    "seed": "The secret that determines all random draws of a run.",
     "missing cells": "Cells without a value.",
     "distinct": "How many different values a column has.",
-    "frequencies": "How far the frequencies of the values changed (Hellinger's distance): 0 not at all, 1 wholly.",
+    "frequencies": "How far the frequencies of the values changed (Hellinger distance): 0 not at all, 1 fully.",
     "sample": "A few hundred records drawn at random. Small tables look riskier than large ones, so take the numbers "
     "as a hint.",
 }
 
-KINDS = {"nominal": "Names, codes", "ordinal": "In an order", "numeric": "Numbers"}
+KINDS = {"nominal": "Names, codes", "ordinal": "Ordered", "numeric": "Numbers", "set": "Set of codes"}
 ROLES = {
     "identifier": "Drop: identifier",
     "quasi-identifier": "Mask: quasi-identifier",
     "confidential": "Keep: confidential",
     "other": "Keep: other",
 }
+PERSON_ROLES = {"identifier": "Drop: person column", "pseudonym": "Random number for each"}
+"""Roles of the column that says whose rows these are."""
+SET_DISTANCES = {"matching": "One partner each", "best-match-average": "Nearest element each"}
+SMALL_STRATA = {"refuse": "Refuse to run", "pool": "Mask them together", "leave": "Leave them unmasked"}
 MISSING = {"keep": "Keep the records", "drop": "Drop the records", "refuse": "Refuse to run"}
 UNMATCHED = {
     "refuse": "Refuse to run",
@@ -129,79 +130,80 @@ PHASES = {
 
 
 def attack_words(risk: Mapping[str, Any]) -> tuple[str, str]:
-    """What an attack is called, and what it does."""
+    """Name and description of an attack."""
     attack = attacks()[risk["attack"]]
     more = attack.variant(risk)
     return (attack.title if more is None else f"{attack.title} ({more})"), attack.summary
 
 
-NOTHING = "Nothing proved: judge it by the attacks."
+NOTHING = "No proof: judge it by the attacks."
 
 
 LOOK_CLOSER = "In this app: the page “Columns”, “Look closer” at the column"
-WHERE: Mapping[type[InputError], str] = {
-    UnmatchedValuesError: f"{LOOK_CLOSER}; the values are listed there, and “Unknown values” says what becomes of "
-    "them.",
-    MissingCellsError: f"{LOOK_CLOSER}, “Missing values”.",
-    SmallStrataError: f"{LOOK_CLOSER}, “Missing values”: “Drop the records”; or untick it on the page “Method”.",
-    NotCloseError: f"{LOOK_CLOSER}, “Missing values”: “Drop the records”; the closeness t is on the page “Method”.",
-    NotCloseInBlocksError: "In this app: “closeness t” and “rows of a block” are on the page “Method”.",
-    NeedsOneOntologyError: "In this app: kind and ontology are chosen on the page “Columns”, methods on the page "
+OF_METHOD = "a parameter of the method"
+WHERE: Mapping[tuple[str, ...], str] = {
+    ("unmatched",): f"{LOOK_CLOSER}; the values are listed there, and “Unknown values” says what becomes of them.",
+    ("missing",): f"{LOOK_CLOSER}, “Missing values”.",
+    ("missing", "columns"): f"{LOOK_CLOSER}, “Missing values”: “Drop the records”; or untick it on the page “Method”.",
+    ("missing", OF_METHOD): f"{LOOK_CLOSER}, “Missing values”: “Drop the records”; {{labels}} on the page “Method”.",
+    (OF_METHOD,): "In this app: {labels} on the page “Method”.",
+    ("kind", "ontology"): "In this app: kind and ontology are chosen on the page “Columns”, methods on the page "
     "“Method”.",
-    DifferentTaxonomiesError: "In this app: ontologies are chosen on the page “Columns”, methods on the page “Method”.",
-    DependsOnDataError: f"{LOOK_CLOSER}, “Root”.",
-    NotAMetricError: f"{LOOK_CLOSER}, “Measure”; or untick “protect by distance” on the page “Method”.",
-    AbsentRootError: f"{LOOK_CLOSER}, “Root”.",
-    OutsideRootError: f"{LOOK_CLOSER}, “Root”.",
-    NotNumericError: "In this app: the kind of a column is chosen on the page “Columns”.",
-    LostDigitsError: "In this app: the kind of a column is chosen on the page “Columns”.",
-    NotInOrderError: f"{LOOK_CLOSER}, “Order”.",
-    NothingToMaskError: "In this app: roles are chosen on the page “Columns”.",
-    AllMissingError: "In this app: untick the column on the page “Method”.",
-    ParameterError: "In this app: it is set on the page “Method”.",
+    ("ontology",): "In this app: ontologies are chosen on the page “Columns”, methods on the page “Method”.",
+    ("root",): f"{LOOK_CLOSER}, “Root”.",
+    ("measure",): f"{LOOK_CLOSER}, “Measure”; or untick “protect by distance” on the page “Method”.",
+    ("kind",): "In this app: the kind of a column is chosen on the page “Columns”.",
+    ("order",): f"{LOOK_CLOSER}, “Order”.",
+    ("person", "kind"): "In this app: on the page “Columns”, where the person column is chosen.",
+    ("role",): "In this app: roles are chosen on the page “Columns”.",
+    ("columns",): "In this app: untick the column on the page “Method”.",
 }
-"""Where in the app that is set which a message of the library names as it stands in a plan."""
-OF_SIZE = (TooFewForGroupsError, SmallStrataError, NotCloseError, NotCloseInBlocksError, AllMissingError)
-"""What a sample may be refused for though the whole table is not."""
-COUNTED = (
-    *OF_SIZE,
-    UnmatchedValuesError,
-    MissingCellsError,
-    NotNumericError,
-    MixedNotationError,
-    LostDigitsError,
-    NotInOrderError,
-    OutsideRootError,
-)
-"""Refusals that count records or values."""
+"""The place in the app to change the plan settings that an error of the library names."""
+PARAMETER = "In this app: it is set on the page “Method”."
+OF_SIZE = (TooFewRecordsError, AllMissingError)
+"""Errors that a sample may raise although the whole table does not."""
 
 
 def refusal(error: InputError, sample: int | None = None) -> str:
-    """What the library says when it refuses to mask, and where in the app that is set.
+    """The library's error message, and where in the app to change the setting.
 
     Args:
-        error: Of the library.
-        sample: How many records were masked, where they were not all.
+        error: The library's error.
+        sample: Number of records masked, if not all.
     """
     said = [error.on_the_command_line]
-    if sample is not None and isinstance(error, COUNTED):
+    counts_the_sample = isinstance(error, OF_SIZE) or error.values or error.cells is not None
+    if sample is not None and counts_the_sample:
         said[0] = f"{in_the_sample(sample)} {said[0]}"
         if isinstance(error, OF_SIZE):
             said.append("The whole table has more records and may allow it: start the run to see.")
-    where = next((WHERE[kind] for kind in type(error).__mro__ if kind in WHERE), None)
+    where = PARAMETER if isinstance(error, ParameterError) else _where(error.settings)
     return " ".join([*said, *([where] if where else [])])
 
 
+def _where(settings: Sequence[str]) -> str | None:
+    """Where to change settings in the app; parameters of methods are called as in their form."""
+    if not settings:
+        return None
+    of_columns = {name for key in WHERE for name in key}
+    known = {one.name: one.takes.label for method in METHODS.values() for one in parameters_known(method)}
+    labels = [known[name] for name in settings if name in known and name not in of_columns]
+    where = WHERE.get(tuple(dict.fromkeys(OF_METHOD if known.get(name) in labels else name for name in settings)))
+    return where and where.format(
+        labels=f"{' and '.join(f'“{label}”' for label in labels)} {'is' if len(labels) == 1 else 'are'}"
+    )
+
+
 def in_the_sample(n_records: int) -> str:
-    """How something is begun that is true of a sample."""
+    """Beginning of a sentence about a sample."""
     return f"In the sample of {n_records:,} records:"
 
 
 def our_mistake(error: Exception) -> str:
-    """What is said when something failed that must not."""
-    return f"That failed by our mistake ({type(error).__name__})."
+    """Message about an internal error."""
+    return f"An internal error occurred ({type(error).__name__})."
 
 
 def duration(seconds: float) -> str:
-    """A time to come, as roughly as it is known."""
+    """A rough duration in words."""
     return f"{max(seconds, 1):.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"

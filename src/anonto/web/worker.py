@@ -1,7 +1,7 @@
-"""The program of a worker process: a request on each line of its input, answers on the lines of its output.
+"""The program of a worker process: reads requests from its input and writes answers to its output, one per line.
 
-Whoever started it is gone when its input ends; it then ends too, in the middle of its work. What it does writes neither
-to its output nor to a log: messages go back as answers, and have no cell in them.
+When its input closes, the server is gone, and it exits even in the middle of a task. Tasks write neither to its output
+nor to a log: messages are sent as answers, and contain no cell.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    """Do what the lines of the input ask for."""
+    """Handle the requests on the input."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "nice"):
-        os.nice(5)  # the pages come first
+        os.nice(5)  # the server's pages have priority
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
     os.dup2(2, 1)
     requests: queue.Queue[dict[str, Any]] = queue.Queue()
     threading.Thread(target=_listen, args=(requests,), daemon=True).start()
 
-    import anonto.web.tasks  # what takes time to load is loaded before the first request
+    import anonto.web.tasks  # load slow imports before the first request
 
     del anonto
 
@@ -49,12 +49,12 @@ def _listen(requests: queue.Queue[dict[str, Any]]) -> None:
     for line in os.fdopen(os.dup(0), encoding="utf-8"):
         requests.put(json.loads(line))
     if hasattr(os, "killpg"):
-        os.killpg(0, signal.SIGKILL)  # with the processes that a sweep started
+        os.killpg(0, signal.SIGKILL)  # with the child processes of a sweep
     os._exit(0)
 
 
 def _do(request: dict[str, Any], answer: Answer) -> None:
-    from anonto.errors import AnontoWarning, InputError, RecordAsHeaderError
+    from anonto.errors import AnontoWarning, InputError, UnclearHeaderError
     from anonto.web.tasks import MASKING, TASKS
     from anonto.web.words import refusal
 
@@ -65,12 +65,12 @@ def _do(request: dict[str, Any], answer: Answer) -> None:
             result = TASKS[request["task"]](request["given"], lambda progress: answer({"progress": progress}))
         said = [str(one.message) for one in raised if issubclass(one.category, AnontoWarning)]
         answer({"result": {**result, "warnings": list(dict.fromkeys(said))}})
-    except RecordAsHeaderError as error:
+    except UnclearHeaderError as error:
         answer({"refused": error.on_the_command_line, "asks_for": "header"})
     except InputError as error:
         answer({"refused": refusal(error) if request["task"] in MASKING else error.on_the_command_line})
     except MemoryError:
-        answer({"refused": "There is not enough memory on this machine for that."})
+        answer({"refused": "There is not enough memory on this machine for this task."})
     except Exception as error:
         if os.environ.get("ANONTO_DEBUG"):
             import traceback

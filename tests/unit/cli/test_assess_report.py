@@ -49,14 +49,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 ASSESS = ["assess", "in.csv", "out.csv", "--plan", "plan.toml", "--private", "out.csv.private.json"]
 
 
-def test_mask_ends_with_what_is_proved_of_each_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mask_ends_with_the_guarantee_of_each_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     del folder
     capsys.readouterr()
     assert run(["mask", "in.csv", "--plan", "plan.toml", "--output", "out.csv", "--force"]) == 0
     lines = capsys.readouterr().out.splitlines()
     start = lines.index("Guarantees")
     assert lines[start + 1].split(maxsplit=2) == [
-        "step", "1", "none: nothing is proved of this method; its risk must be measured",
+        "step", "1", "none: nothing is proved for this method; its risk must be measured",
     ]  # fmt: skip
     assert start == len(lines) - 2
 
@@ -99,8 +99,8 @@ def test_what_cannot_be_written_is_refused_before_the_attacks(
 
 def test_the_command_line_does_not_speak_of_exceptions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for cells, column, expected in (
-        ("flu,x,1\n", "age", "mend them, or declare the column nominal or ordinal"),
-        ("unheard of,3,1\n", "illness", "list them with `anonto match --values`, and mend them"),
+        ("flu,x,1\n", "age", "fix them, or declare the column nominal or ordinal"),
+        ("unheard of,3,1\n", "illness", "list them with `anonto match --values`, and fix them"),
     ):
         (folder / "bad.csv").write_text(f"illness,age,stay\n{cells}", encoding="utf-8")
         assert run(["mask", "bad.csv", "--plan", "plan.toml", "--output", "bad-out.csv"]) == 2
@@ -114,6 +114,6 @@ def test_a_limit_to_memory_is_for_clusters_and_must_be_one(folder: Path, capsys:
     del folder
     capsys.readouterr()
     assert run([*ASSESS, "--memory", "2GB"]) == 2
-    assert "--memory is for tables on a Spark cluster alone" in capsys.readouterr().err
+    assert "--memory is for tables on a Spark cluster only" in capsys.readouterr().err
     assert run([*ASSESS, "--engine", "spark", "--memory", "little"]) == 2
-    assert "'little' is no limit to memory" in capsys.readouterr().err
+    assert "memory must be a size of at least 500 MB, such as 500MB or 2GB; got 'little'" in capsys.readouterr().err

@@ -181,7 +181,7 @@ def test_a_column_without_a_value_cannot_be_matched(
 
 
 def test_the_help_says_how_many_values_get_suggestions(capsys: pytest.CaptureFixture[str]) -> None:
-    from anonto.table.match import MAX_VALUES_WITH_SUGGESTIONS
+    from anonto.encoding.match import MAX_VALUES_WITH_SUGGESTIONS
 
     assert run(["match", "--help"]) == 0
     assert f"{MAX_VALUES_WITH_SUGGESTIONS:,} most" in " ".join(capsys.readouterr().out.replace("│", " ").split())
@@ -198,7 +198,7 @@ def test_our_own_mistakes_have_exit_code_1_and_show_no_data(
     monkeypatch.setattr("anonto.ontology.card.health_card", broken)
     assert run(["ontology", "illnesses"]) == 1
     said = capsys.readouterr().err
-    assert "our mistake" in said
+    assert "an internal error" in said
     assert "secret" not in said
 
 
@@ -211,6 +211,7 @@ def test_ctrl_c_is_one_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert "Stopped" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("icd10cm")
 def test_the_demo_prints_statistics_and_is_the_same_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,9 +1,11 @@
 import json
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+import anonto
 from anonto.cli.main import run
 
 LEVELS = "flu;infection;*\nmeasles;infection;*\nburn;injury;*\nfracture;injury;*\n"
@@ -29,7 +31,7 @@ def test_init_writes_a_plan_beside_the_table_that_mask_accepts(
     assert "4 of 4 distinct values are codes of levels.csv" in shown.out
     assert "flu" not in shown.out
     assert "1 column needs review: record_id." in shown.out
-    assert "Nothing is proved while one that leaves is not confirmed" in shown.out
+    assert "No guarantee is proved while a released one is not confirmed" in shown.out
     plan = tmp_path / "table.csv.plan.toml"
     assert str(plan) in shown.out
     assert tomllib.loads(plan.read_text())["columns"]["illness"]["ontology"] == "levels.csv"
@@ -50,6 +52,41 @@ def test_init_for_machines_prints_plan_and_reasons(
     assert said["plan"]["columns"]["illness"]["ontology"] == str(tmp_path / "levels.csv")
     assert set(said["reasons"]) == {"record_id", "age", "sex", "illness"}
     assert said["review"] == ["record_id"]
+
+
+@pytest.fixture
+def few_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep of three plans in this process."""
+    grid = {"group-swap": {"k": [3, 6]}, "random-swap": {}}
+    monkeypatch.setattr("anonto.sweep.recommend.sweep", partial(anonto.sweep, grid=grid))
+
+
+@pytest.mark.usefixtures("few_plans")
+def test_init_under_a_risk_takes_the_steps_that_keep_most_and_puts_the_runner_up_beside_them(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", str(table), "--max-risk", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "group-swap (k = 3) keeps the most utility" in shown
+    assert "The runner-up, group-swap (k = 6), keeps" in shown
+    text = (tmp_path / "table.csv.plan.toml").read_text()
+    assert [(step["method"], step["k"]) for step in tomllib.loads(text)["steps"]] == [("group-swap", 3)]
+    before = text.split("\n[[steps]]")[0]
+    swapped = before + "\n" + before.split("# The runner-up, to take its place:\n")[1].replace("# ", "")
+    assert [step["k"] for step in tomllib.loads(swapped)["steps"]] == [6]
+    assert "flu" not in text
+
+
+@pytest.mark.usefixtures("few_plans")
+def test_init_writes_no_plan_where_none_is_safe_and_refuses_a_risk_that_is_none(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    assert run(["init", str(table), "--max-risk", "0.001"]) == 2
+    assert "None of the plans that were tried is safe at 0.1 %" in capsys.readouterr().err
+    assert run(["init", str(table), "--max-risk", "5"]) == 2
+    assert "max_risk must be a number from 0 to 1" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_init_replaces_a_plan_only_by_force_and_never_the_table(
@@ -74,7 +111,7 @@ def test_init_replaces_a_plan_only_by_force_and_never_the_table(
         (["--folder", "nowhere"], "There is no file or folder 'nowhere'"),
         (["--folder", "table.csv"], "'table.csv' is a file, not a folder"),
         (["--ontology", "nowhere"], "no listed ontology 'nowhere'"),
-        (["--ontology", "table.csv"], "of no known ontology format"),
+        (["--ontology", "table.csv"], "is not in a known ontology format"),
         (["--output", "nowhere/plan.toml"], "cannot be written"),
     ],
 )

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 COMMANDS = {
     "mask": ["mask", "table.csv", "--plan", "plan.toml", "--output", "codes.csv"],
-    "mask in stretches": ["mask", "table.csv", "--plan", "plan.toml", "--output", "codes.csv", "--memory", "500MB"],
+    "mask in batches": ["mask", "table.csv", "--plan", "plan.toml", "--output", "codes.csv", "--memory", "500MB"],
     "mask with a record": ["mask", "table.csv", "--plan", "plan.toml", "--output", "o.csv", "--private", "codes.csv"],
     "mask with a report": ["mask", "table.csv", "--plan", "plan.toml", "--output", "o.csv", "--report", "codes.csv"],
     "assess": ["assess", "table.csv", "table.csv", "--plan", "plan.toml", "--same-order", "--report", "codes.csv"],
@@ -59,7 +59,9 @@ def test_an_ontology_is_never_written_over(command: str, folder: Path, capsys: p
 
 
 @pytest.mark.parametrize("command", ["mask", "assess", "sweep"])
-@pytest.mark.parametrize(("plan", "said"), [("broken.toml", "not valid TOML"), ("none.toml", "There is no file")])
+@pytest.mark.parametrize(
+    ("plan", "said"), [("broken.toml", "not a valid TOML file"), ("none.toml", "There is no file")]
+)
 def test_a_plan_that_cannot_be_read_says_so(
     command: str, plan: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,8 @@ import pytest
 
 from anonto.cli.main import run
 
+pytestmark = pytest.mark.slow
+
 TABLE = "name,code,age\nJane,008,44\nJoe,b,51\nJim,008,7\nJo,,60\nJay,b,33\nJil,a,12\n"
 ONTOLOGY = "id,parent\nroot,\na,root\nb,root\n008,a\n"
 PLAN = """
@@ -87,6 +89,16 @@ def test_a_short_seed_and_unnamed_columns_are_warned_about(folder: Path, capsys:
     said = capsys.readouterr().err
     assert "can be guessed" in said
     assert "name, code" in said
+
+
+def test_cells_without_a_concept_are_counted_and_not_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "table.csv").write_text(TABLE.replace("Joe,b", "Joe,Mr Smith").replace("Jil,a", "Jil,Mr Smith"))
+    (folder / "plan.toml").write_text(PLAN.replace('"codes.csv"', '"codes.csv"\nunmatched = "keep"'))
+    assert run(words(folder)) == 0
+    shown = capsys.readouterr()
+    lines = [line.split() for line in shown.out.splitlines() if "without a concept" in line]
+    assert lines == [["code", *["2", "cells", "without", "a", "concept,", "left", "in", "their", "record"]]]
+    assert "Smith" not in shown.out + shown.err
 
 
 def test_the_private_record_can_go_elsewhere(folder: Path) -> None:
@@ -167,11 +179,11 @@ def test_a_report_that_cannot_be_written_leaves_no_table_either(
     _assert_refused([*words(folder), "--report", str(folder / "no" / "report.html")], folder, capsys)
 
 
-def test_a_column_that_is_hardly_masked_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_column_that_is_hardly_masked_is_reported(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "table.csv").write_text("sex\n" + "f\nm\n" * 200)
     (folder / "plan.toml").write_text('[[steps]]\nmethod = "frequency-swap"\ncolumns = ["sex"]\nk = 3\n')
     assert run(words(folder)) == 0
-    assert "of the cells of column 'sex' leave as they were" in capsys.readouterr().err
+    assert "of the cells of column 'sex' are released unchanged" in capsys.readouterr().err
 
 
 def test_a_disk_that_is_full_leaves_nothing_behind(folder: Path) -> None:
@@ -265,8 +277,8 @@ def _assert_refused(arguments: list[str], folder: Path, capsys: pytest.CaptureFi
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]], ids=["at-once", "in-stretches"])
-def test_a_table_with_a_header_alone_is_told_and_nothing_is_called_proved(
+@pytest.mark.parametrize("memory", [[], ["--memory", "1GB"]], ids=["at-once", "in-batches"])
+def test_a_table_with_only_a_header_is_reported_and_nothing_is_called_proved(
     folder: Path, capsys: pytest.CaptureFixture[str], memory: list[str]
 ) -> None:
     (folder / "header.csv").write_text(TABLE.partition("\n")[0] + "\n")
@@ -278,7 +290,7 @@ def test_a_table_with_a_header_alone_is_told_and_nothing_is_called_proved(
     assert "not proved, because no record is released" in " ".join(shown.out.split())
 
 
-def test_a_file_whose_name_is_no_text_is_masked_and_told(folder: Path) -> None:
+def test_a_file_with_an_undecodable_name_is_masked_and_reported(folder: Path) -> None:
     where = folder / os.fsdecode(b"caf\xe9")
     where.mkdir()
     for name in ("table.csv", "codes.csv", "plan.toml"):

@@ -1,4 +1,4 @@
-"""What ``anonto serve`` refuses before it starts."""
+"""Options that ``anonto serve`` refuses before it starts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("name", "sentence"), [("nowhere", "There is no file or folder"), ("a.csv", "is a file, not")])
-def test_a_folder_that_is_none_ends_in_one_true_sentence(
+def test_a_missing_folder_ends_in_one_accurate_sentence(
     name: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.csv").write_text("a\n1\n")

@@ -1,4 +1,4 @@
-"""However and whenever a command is told to end, it ends with one sentence and the exit code of the signal."""
+"""However and whenever a command is stopped, it ends with one sentence and the exit code of the signal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 
 from anonto.cli.demo import _make_ready
 from anonto.cli.main import run
-from anonto.errors import LeftOverWarning
-from anonto.stopping import started_deaf
-from anonto.table.left_behind import LOCK, WORKING, new_name
+from anonto.errors import AnontoWarning
+from anonto.io.left_behind import LOCK, WORKING, new_name
+from anonto.stopping import ignore_ctrl_c
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ TWICE = """
 PRIVATE = ["--private", "masked.csv.private.json"]
 SMALL = ["--seeds", "1", "--workers", "1"]
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="sends signals")]
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ def test_a_signal_that_a_process_was_started_to_ignore_is_ignored() -> None:
 
 def test_a_worker_does_not_hear_ctrl_c_from_its_first_moment_on() -> None:
     code = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    with started_deaf():
+    with ignore_ctrl_c():
         assert signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
         assert python(code).stdout == "True\n"
     assert python(code).stdout == "False\n"
@@ -206,9 +206,9 @@ def test_a_refused_command_has_removed_what_a_killed_run_left_too(
     assert not list(folder.glob(".anonto-*"))
 
 
-def test_a_demonstration_does_so_too(folder: Path) -> None:
+def test_the_demo_does_the_same(folder: Path) -> None:
     left_in(folder)
-    with pytest.warns(LeftOverWarning):
+    with pytest.warns(AnontoWarning, match="the remains of runs that were killed"):
         _make_ready(folder, force=True)
     assert not list(folder.glob(".anonto-*"))
 

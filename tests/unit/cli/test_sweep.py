@@ -13,7 +13,9 @@ import polars as pl
 import pytest
 
 from anonto.cli.main import run
-from anonto.plan import Plan
+from anonto.masking.plan import Plan
+
+pytestmark = pytest.mark.slow
 
 PLAN = """
 [columns.name]
@@ -102,7 +104,7 @@ def test_where_no_plan_is_safe_enough_that_is_said_and_no_plan_is_written(
     said = capsys.readouterr()
     assert "The safest is group-swap (k = 40)" in said.out
     assert "Written" not in said.out
-    assert "No plan that was tried is safe at 0.01 %" in said.err
+    assert "None of the plans that were tried is safe at 0.01 %" in said.err
     assert not chosen.exists()
     assert run(words(folder, "--max-risk", "0.0001", "--resume", str(folder / "chosen.toml.sweep.jsonl"))) == 0
 
@@ -117,7 +119,7 @@ def test_where_no_plan_is_safe_enough_that_is_said_and_no_plan_is_written(
         (["--resume", "{}/table.csv"], "also an input"),
         (["--report", "{}/there.html"], "exists already"),
         (["--seeds", "0"], "seeds must be a whole number"),
-        (["--resume", "{}/there.html"], "no file of a sweep's results"),
+        (["--resume", "{}/there.html"], "not a file of a sweep's results"),
     ],
 )
 def test_wrong_options_end_in_one_sentence_before_any_work(
@@ -178,7 +180,7 @@ def test_stopped_in_the_middle_it_leaves_no_worker_and_goes_on_where_it_was(
     assert not any(map(is_alive, workers))
     if stop == signal.SIGINT:
         assert process.returncode == 130
-        assert "the same command goes on from there" in said
+        assert "the same command resumes from there" in said
         assert "Traceback" not in said
     n_kept = len(lines_of(kept))
     assert 4 <= n_kept < 200

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from anonto import run
-from anonto.engine.room import Room
-from anonto.table import csv_stretches
+from anonto.engine import run
+from anonto.io import csv_batches as csv_stretches
+from anonto.runtime.memory_limit import MemoryLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def too_large(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Let no table fit, and cut it into stretches of so many rows and of so many bytes."""
+    """Make every table too large for memory, and cut it into batches of the given rows and bytes."""
 
     def let(rows: int, bytes_of_table: int = 1 << 40, bytes_of_csv: int | None = None) -> None:
         monkeypatch.setattr(run, "bytes_in_memory", lambda *_: 1 << 60)
-        monkeypatch.setattr(Room, "rows_at_once", lambda *_: rows)
-        monkeypatch.setattr(Room, "of_table", property(lambda _: bytes_of_table))
+        monkeypatch.setattr(MemoryLimit, "rows_at_once", lambda *_: rows)
+        monkeypatch.setattr(MemoryLimit, "for_sorting", property(lambda _: bytes_of_table))
         monkeypatch.setattr(csv_stretches, "BYTES_AT_ONCE", bytes_of_csv or max(1, 16 * rows))
 
     return let

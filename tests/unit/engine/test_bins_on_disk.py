@@ -15,9 +15,9 @@ from polars.testing import assert_frame_equal
 import anonto
 from anonto.engine.files import bins as bins_on_disk
 from anonto.engine.files.bins import BinsOnDisk
-from anonto.engine.room import Room
-from anonto.errors import MoreMemoryError, SmallStrataError
+from anonto.errors import MemoryLimitError, TooFewRecordsError
 from anonto.methods.memory import BYTES_PER_RECORD
+from anonto.runtime.memory_limit import MemoryLimit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,18 +48,18 @@ def plan(**options: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def on_disk(too_large: TooLarge, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Let few records fit; a list that grows by the parts of each step that is done on disk."""
+    """Limit memory to few records; return a list that grows by the parts of each step that is done on disk."""
     too_large(700, 100_000)
-    monkeypatch.setattr(Room, "of_step", property(lambda _: 500_000))
+    monkeypatch.setattr(MemoryLimit, "for_step", property(lambda _: 500_000))
     monkeypatch.setattr(bins_on_disk, "CELL_BITS", 12)
     seen: list[int] = []
-    exchanged = BinsOnDisk._exchanged
+    exchanged = BinsOnDisk._exchange
 
     def watched(self: BinsOnDisk, *given: Any) -> Any:
         seen.append(given[3])
         return exchanged(self, *given)
 
-    monkeypatch.setattr(BinsOnDisk, "_exchanged", watched)
+    monkeypatch.setattr(BinsOnDisk, "_exchange", watched)
     return seen
 
 
@@ -91,9 +91,9 @@ def test_a_pattern_that_one_record_has_is_refused_on_disk_too(tmp_path: Path, on
     frame = table().drop_nulls()
     alone = frame.with_columns(pl.when(pl.int_range(pl.len()) != 17).then("b").alias("b"))
     alone.write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(SmallStrataError) as at_once:
+    with pytest.raises(TooFewRecordsError, match="patterns of missing cells") as at_once:
         anonto.mask(tmp_path / "t.parquet", plan(), seed=SEED)
-    with pytest.raises(SmallStrataError) as refused:
+    with pytest.raises(TooFewRecordsError, match="patterns of missing cells") as refused:
         anonto.mask_file(tmp_path / "t.parquet", plan(), tmp_path / "out.parquet", seed=SEED, memory="500MB")
     assert str(refused.value) == str(at_once.value)
     assert not on_disk
@@ -102,7 +102,7 @@ def test_a_pattern_that_one_record_has_is_refused_on_disk_too(tmp_path: Path, on
 
 def test_a_bin_that_does_not_fit_is_refused_on_disk_too(tmp_path: Path, on_disk: list[int]) -> None:
     table().write_parquet(tmp_path / "t.parquet")
-    with pytest.raises(MoreMemoryError, match="bins of"):
+    with pytest.raises(MemoryLimitError, match=r"bins of.*of memory may be used"):
         anonto.mask_file(tmp_path / "t.parquet", plan(bins=1), tmp_path / "out.parquet", seed=SEED, memory="500MB")
     assert not on_disk
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]
@@ -134,7 +134,7 @@ def test_pairs_of_values_that_do_not_fit_are_refused(tmp_path: Path, on_disk: li
     frame.write_parquet(tmp_path / "t.parquet")
     chosen = plan(bins=[3, 10, 10])
     del chosen["columns"]["d"]
-    with pytest.raises(MoreMemoryError, match="values"):
+    with pytest.raises(MemoryLimitError, match=r"values.*of memory may be used"):
         anonto.mask_file(tmp_path / "t.parquet", chosen, tmp_path / "out.parquet", seed=SEED, memory="500MB")
     assert on_disk
     assert [path.name for path in tmp_path.iterdir()] == ["t.parquet"]

@@ -1,4 +1,4 @@
-"""Fitted steps: what goes to another process masks the same rows, and flows tell what masking would."""
+"""Fitted steps: what goes to another process masks the same rows, and transitions tell what masking would."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonto.encoding.prepare import opener
 from anonto.engine.memory.source import InMemory
-from anonto.errors import TableChangedError
+from anonto.errors import ClusterError
 from anonto.masking.fit import fit
-from anonto.plan import plan_of
-from anonto.rng import Seed
-from anonto.table.prepare import opener
+from anonto.masking.plan import plan_of
+from anonto.random.streams import Seed
 
 if TYPE_CHECKING:
-    from anonto.masking.fitted import FittedSteps
+    from anonto.masking.fitted import FittedPlan
 
 N = 200
 WHOLE = [("group-swap", {"k": 4}), ("microaggregate", {"k": 4})]
 
 
-def fitted(method: str, columns: list[str], **parameters: Any) -> tuple[FittedSteps, Any]:
+def fitted(method: str, columns: list[str], **parameters: Any) -> tuple[FittedPlan, Any]:
     """A step fitted to a table in memory, and the raw codes of its rows."""
     rng = np.random.default_rng(3)
     table = pl.DataFrame(
@@ -39,26 +39,28 @@ def fitted(method: str, columns: list[str], **parameters: Any) -> tuple[FittedSt
     return fit(engine, plan, Seed(1 << 100), opener()), dict(engine._raw)
 
 
-def all_rows(steps: FittedSteps, raw: Any, cuts: list[int], **around: Any) -> list[Any]:
+def all_rows(steps: FittedPlan, raw: Any, cuts: list[int], **around: Any) -> list[Any]:
     """The rows masked in batches."""
 
     def read(batch: slice) -> tuple[Any, Any]:
         return {name: codes[batch] for name, codes in raw.items()}, np.arange(N)[batch]
 
-    return list(steps.apply_all([slice(*both) for both in pairwise(cuts)], read, **around))
+    return list(steps.apply_to_batches([slice(*both) for both in pairwise(cuts)], read, **around))
 
 
 @pytest.mark.parametrize(
     ("method", "columns", "parameters"),
     [("random-swap", ["illness"], {}), *((name, ["illness", "age"], given) for name, given in WHOLE)],
 )
-def test_flows_tell_what_becomes_of_the_rows(method: str, columns: list[str], parameters: dict[str, Any]) -> None:
+def test_transitions_describe_what_becomes_of_the_rows(
+    method: str, columns: list[str], parameters: dict[str, Any]
+) -> None:
     steps, raw = fitted(method, columns, **parameters)
     tallies = steps.tallies()
     for _, _, found, _ in all_rows(steps, raw, [0, 90, N]):
         tallies.add(found)
     told = steps.tallies()
-    told.add([steps.steps[0].tally_of_flows(raw, N)])
+    told.add([steps.steps[0].tally_transitions(raw, N)])
     assert told.steps[0].unchanged_records == tallies.steps[0].unchanged_records > 0
     assert told.real_k(N) == tallies.real_k(N)
 
@@ -81,11 +83,11 @@ def test_what_goes_to_another_process_masks_the_same(method: str, parameters: di
 
 def test_rows_that_nobody_counted_are_refused_before_they_are_masked() -> None:
     steps, raw = fitted("rank-swap", ["illness", "age"], k=3)
-    sizes = [[part.flows.sizes for part in step.flow_parts] for step in steps.steps]
+    sizes = [[part.transitions.sizes for part in step.transition_parts] for step in steps.steps]
     assert len(all_rows(steps, raw, [0, 50, N], behind=sizes)) == 2
-    with pytest.raises(TableChangedError):
+    with pytest.raises(ClusterError, match="changed between two reads"):
         all_rows(steps, raw, [0, N - 1], behind=sizes)
     one_more = {name: np.append(codes, codes[:1]) for name, codes in raw.items()}
-    masking = steps.apply_all([one_more], lambda codes: (codes, np.arange(N + 1)), behind=sizes)
-    with pytest.raises(TableChangedError):
+    masking = steps.apply_to_batches([one_more], lambda codes: (codes, np.arange(N + 1)), behind=sizes)
+    with pytest.raises(ClusterError, match="changed between two reads"):
         next(masking)

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import strategies as st
 
 import anonto
-from anonto.errors import NotCloseInBlocksError, ParameterError
+from anonto.encoding.columns import encode
+from anonto.encoding.records import Records, distinct_records
+from anonto.encoding.value_space import NumericSpace, nominal_space
+from anonto.errors import ParameterError, TooFewRecordsError
 from anonto.methods.blocks import cut_into_blocks, fit_in_blocks
 from anonto.methods.equi_depth_swap import EquiDepthSwap
 from anonto.methods.group_swap import GroupSwap
 from anonto.methods.microaggregate import Microaggregate
 from anonto.methods.parameters import LEAST_PER_K
-from anonto.table.attributes import NumericAttribute, nominal_attribute
-from anonto.table.columns import encode
-from anonto.table.records import Records, distinct_records
 
 TAXONOMY = anonto.read_ontology("illnesses")
 
@@ -28,9 +28,9 @@ def records_of(n: int, seed: int = 0, *, missing: float = 0.0) -> Records:
     rng = np.random.default_rng(seed)
     illness = encode(rng.choice(list(TAXONOMY.ids), n).tolist())
     age = encode([f"{number:.1f}" for number in rng.normal(50, 15, n)])
-    numeric = NumericAttribute(np.array([float(value) for value in age.values]), age.counts)
+    numeric = NumericSpace(np.array([float(value) for value in age.values]), age.counts)
     codes = [illness.codes, np.where(rng.random(n) < missing, np.int32(-1), age.codes)]
-    nominal = nominal_attribute(illness, TAXONOMY, measure="wu-palmer")
+    nominal = nominal_space(illness, TAXONOMY, measure="wu-palmer")
     return distinct_records(["illness", "age"], [nominal, numeric], codes)[0]
 
 
@@ -53,9 +53,9 @@ def test_blocks_hold_every_record_once_and_are_neither_too_large_nor_too_small(
 def test_concepts_are_cut_between_branches() -> None:
     """Illnesses are infections or injuries: the first cut of a column of them alone is between the two."""
     records = records_of(2000)
-    alone = Records(("illness",), records.attributes[:1], *_counted(records))
+    alone = Records(("illness",), records.value_spaces[:1], *_counted(records))
     first, second = cut_into_blocks(alone, 1, 1500, 10).members[:2]
-    concepts = records.attributes[0].concepts  # type: ignore[attr-defined]
+    concepts = records.value_spaces[0].concepts  # type: ignore[attr-defined]
     branches = [{_branch(concepts[alone.codes[one, 0]]) for one in part} for part in (first, second)]
     assert len(branches[0] & branches[1] - {None}) == 0
 
@@ -71,23 +71,23 @@ def _branch(concept: str) -> str | None:
 
 
 @pytest.mark.parametrize("method", [Microaggregate(k=3), EquiDepthSwap(k=3), GroupSwap(k=3)])
-def test_flows_of_blocks_cover_every_row_once_and_the_evidence_counts_the_blocks(method: Any) -> None:
+def test_transitions_of_blocks_cover_every_row_once_and_the_evidence_counts_the_blocks(method: Any) -> None:
     records = records_of(2500, missing=0.0 if method.name == "group-swap" else 0.2)
     fitted = replace(method, block_rows=600).fit(records, np.random.default_rng(1))
-    flows = fitted.flows
-    sent = np.bincount(flows.sources, weights=flows.amounts, minlength=records.counts.size)
+    transitions = fitted.transitions
+    sent = np.bincount(transitions.sources, weights=transitions.amounts, minlength=records.counts.size)
     assert (sent == records.counts).all()
     assert fitted.facts["blocks"] > 2
     assert fitted.facts["block_rows"] == 600
     assert fitted.facts["smallest_block"] >= LEAST_PER_K * 3
     assert fitted.facts["block_sample"] >= 2 * LEAST_PER_K * 3
     if method.name == "microaggregate":
-        released = np.bincount(flows.targets, weights=flows.amounts)
+        released = np.bincount(transitions.targets, weights=transitions.amounts)
         assert released[released > 0].min() >= 3
     else:
         for column in range(2):
             before = np.bincount(records.codes[:, column] + 1, weights=records.counts)
-            after = np.bincount(fitted.released[flows.targets, column] + 1, weights=flows.amounts)
+            after = np.bincount(fitted.released[transitions.targets, column] + 1, weights=transitions.amounts)
             assert (before == after).all()
 
 
@@ -97,12 +97,12 @@ def test_groups_of_one_block_are_those_of_the_whole() -> None:
     one = fit_in_blocks(Microaggregate(k=3, block_rows=10**6), records, np.random.default_rng(1))
     assert one.facts["blocks"] == 1
     assert "block_cost" not in one.facts
-    assert one.flows.ends.tolist() == whole.flows.ends.tolist()
-    assert whole.attributes is not None
-    assert one.attributes is not None
+    assert one.transitions.ends.tolist() == whole.transitions.ends.tolist()
+    assert whole.value_spaces is not None
+    assert one.value_spaces is not None
     for column in range(2):
         a, b = whole.moves(records, column), one.moves(records, column)
-        of_a, of_b = whole.attributes[column], one.attributes[column]
+        of_a, of_b = whole.value_spaces[column], one.value_spaces[column]
         assert of_a.pair_distances(a.sources, a.targets) @ a.amounts == pytest.approx(
             of_b.pair_distances(b.sources, b.targets) @ b.amounts
         )
@@ -114,11 +114,11 @@ def test_groups_of_one_block_are_those_of_the_whole() -> None:
 def test_what_a_method_says_it_can_reach_covers_what_it_does_in_blocks(method: Any) -> None:
     method = replace(method, block_rows=600)
     records = records_of(2500, missing=0.0 if method.name == "group-swap" else 0.2)
-    flows = method.fit(records, np.random.default_rng(1)).flows
-    reach = method.reach(records)
-    assert np.bincount(reach.members, minlength=records.counts.size).max() <= records.counts.max()
-    groups = [set(reach.groups[reach.members == one].tolist()) for one in range(records.counts.size)]
-    for source, target in zip(flows.sources.tolist(), flows.targets.tolist(), strict=True):
+    transitions = method.fit(records, np.random.default_rng(1)).transitions
+    support = method.support(records)
+    assert np.bincount(support.members, minlength=records.counts.size).max() <= records.counts.max()
+    groups = [set(support.groups[support.members == one].tolist()) for one in range(records.counts.size)]
+    for source, target in zip(transitions.sources.tolist(), transitions.targets.tolist(), strict=True):
         assert source == target or groups[source] & groups[target]
 
 
@@ -133,16 +133,16 @@ def test_a_table_that_fits_into_a_block_is_not_cut() -> None:
     records = records_of(500, missing=0.2)
     for method in (Microaggregate(k=3), EquiDepthSwap(k=3), GroupSwap(k=3)):
         whole, cut = (one.fit(records, np.random.default_rng(1)) for one in (method, replace(method, block_rows=500)))
-        assert cut.flows.targets.tolist() == whole.flows.targets.tolist()
+        assert cut.transitions.targets.tolist() == whole.transitions.targets.tolist()
         assert "blocks" not in cut.facts
 
 
-def test_a_block_that_cannot_be_close_is_told_from_cells_that_are_missing() -> None:
+def test_a_block_that_cannot_be_close_is_distinguished_from_missing_cells() -> None:
     n = 2000
-    age = NumericAttribute(np.arange(40.0), np.full(40, n // 40))
+    age = NumericSpace(np.arange(40.0), np.full(40, n // 40))
     codes = np.stack([np.arange(40), np.arange(40)], axis=1).astype(np.int32)
     records = Records(("age", "charge"), (age, age), codes, np.full(40, n // 40))
     method = Microaggregate(k=2, t=0.1, confidential="charge")
     assert method.fit(records, np.random.default_rng(1)).facts["t_closeness"] <= 0.1
-    with pytest.raises(NotCloseInBlocksError, match="one block of 500 records"):
+    with pytest.raises(TooFewRecordsError, match="one block of 500 records"):
         replace(method, block_rows=500).fit(records, np.random.default_rng(1))

@@ -1,4 +1,4 @@
-"""What is counted in parts, in tables or by sorting is the same."""
+"""Counting in parts, in tables or by sorting gives the same."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anonto.methods import bin_kernels, flows, record_flows
-from anonto.methods.flows import counted_pairs, flows_of_rows
+from anonto.encoding import columns, records
+from anonto.encoding.columns import encode
+from anonto.encoding.records import Records, distinct_records, distinct_rows
+from anonto.methods import bin_kernels, record_transitions, transitions
 from anonto.methods.row_masking import moves_between
-from anonto.table import columns, records
-from anonto.table.columns import encode
-from anonto.table.records import Records, distinct_records, distinct_rows
-from anonto.threads import slices
+from anonto.methods.transitions import count_pairs, transitions_of_rows
+from anonto.runtime.threads import slices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,9 +31,9 @@ def test_pairs_are_counted_as_by_hand(pairs: list[tuple[int, int]], sorting: boo
     left, right = as_codes([one for one, _ in pairs]), as_codes([other for _, other in pairs])
     with pytest.MonkeyPatch.context() as patch:
         if sorting:
-            patch.setattr(flows, "FEW_PAIRS", -(10**6))
-            patch.setattr(flows, "PAIRS_AT_ONCE", 7)
-        keys, amounts = counted_pairs(left, right, 1000 if sorting else 10, 1000 if sorting else 7)
+            patch.setattr(transitions, "FEW_PAIRS", -(10**6))
+            patch.setattr(transitions, "PAIRS_AT_ONCE", 7)
+        keys, amounts = count_pairs(left, right, 1000 if sorting else 10, 1000 if sorting else 7)
     n_right = 1000 if sorting else 10
     expected: dict[int, int] = {}
     for one, other in pairs:
@@ -44,13 +44,13 @@ def test_pairs_are_counted_as_by_hand(pairs: list[tuple[int, int]], sorting: boo
 
 
 @given(st.lists(st.integers(0, 4), max_size=50), st.randoms(use_true_random=False))
-def test_flows_of_rows_are_the_same_from_a_table_of_pairs(rows: list[int], random: object) -> None:
+def test_transitions_of_rows_are_the_same_from_a_table_of_pairs(rows: list[int], random: object) -> None:
     members = as_codes(rows)
     taken = members.copy()
     random.shuffle(taken)  # type: ignore[attr-defined]
     counts = np.bincount(members, minlength=5) + np.array([0, 1, 0, 2, 0])
-    offsets, targets, ends = bin_kernels.flows_of_rows(members, taken, counts)
-    found = flows_of_rows(members, taken, counts)
+    offsets, targets, ends = bin_kernels.transitions_of_rows(members, taken, counts)
+    found = transitions_of_rows(members, taken, counts)
     assert found.offsets.tolist() == offsets.tolist()
     assert found.targets.tolist() == targets.tolist()
     assert found.ends.tolist() == ends.tolist()
@@ -122,19 +122,19 @@ def test_whole_numbers_are_encoded_as_their_texts(
     rows=st.lists(st.tuples(st.integers(0, 4), *[st.integers(-1, 3)] * 2), min_size=1, max_size=40),
     at_once=st.integers(1, 9),
 )
-def test_what_became_of_cells_is_the_same_when_flows_are_counted_in_stretches(
+def test_cell_outcomes_are_the_same_when_transitions_are_counted_in_batches(
     rows: list[tuple[int, int, int]], at_once: int
 ) -> None:
     source, *released = np.array(sorted(rows), dtype=np.int32).T
     cells = np.stack([np.arange(5) - 1, np.array([2, -1, 2, 0, -1])], axis=1).astype(np.int32)
     some = Records(("a", "b"), (), cells, np.bincount(source, minlength=5))
-    fitted = record_flows.record_flows(some, source, np.stack(released, axis=1), None, [0, 0])
-    whole = fitted.flows.moves
-    parts = [fitted.flows.some_moves(part) for part in slices(0, whole.amounts.size, at_once)]
+    fitted = record_transitions.record_transitions(some, source, np.stack(released, axis=1), None, [0, 0])
+    whole = fitted.transitions.moves
+    parts = [fitted.transitions.some_moves(part) for part in slices(0, whole.amounts.size, at_once)]
     for name in ("sources", "targets", "amounts"):
         np.testing.assert_array_equal(np.concatenate([getattr(one, name) for one in parts]), getattr(whole, name))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record_flows, "FLOWS_AT_ONCE", at_once)
+        patch.setattr(record_transitions, "TRANSITIONS_AT_ONCE", at_once)
         for column in range(2):
             moves, before, after = fitted.moves(some, column), cells[source, column], released[column]
             pairs, amounts = np.unique(np.stack([before, after])[:, before >= 0], axis=1, return_counts=True)

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import anonto
-from anonto.errors import InputError, ParameterError, TooFewForGroupsError
+from anonto.encoding.records import Records, distinct_records
+from anonto.encoding.value_space import ExtendedSpace, NumericSpace, TextSpace
+from anonto.errors import InputError, ParameterError, TooFewRecordsError
 from anonto.methods.group_swap import GroupSwap
-from anonto.methods.grouping import joint_space, mdav, refined
+from anonto.methods.grouping import joint_space, mdav, refine_groups
 from anonto.methods.guarantee import Setting
 from anonto.methods.registry import method_of
+from anonto.random.streams import Seed, keyed_permutations
 from anonto.report.words import guarantee_sentence
-from anonto.rng import Seed, keyed_permutations
-from anonto.table.attributes import ExtendedAttribute, NumericAttribute, TextAttribute
-from anonto.table.records import Records, distinct_records
 
 ILLNESSES = anonto.read_ontology("illnesses")
 SEED = 1 << 90
@@ -29,30 +29,32 @@ SEED = 1 << 90
 def records_of(*columns: list[float | None]) -> tuple[Records, np.ndarray]:
     """Columns of numbers with missing cells as a value, as a method for records gets them."""
     names = [f"column {place}" for place in range(len(columns))]
-    attributes, codes = [], []
+    value_spaces, codes = [], []
     for column in columns:
         numbers = sorted({cell for cell in column if cell is not None})
         code = np.array([len(numbers) if cell is None else numbers.index(cell) for cell in column], dtype=np.int32)
         counts = np.bincount(code, minlength=len(numbers) + 1)
-        base = NumericAttribute(np.array(numbers, dtype=float), counts[:-1])
-        attributes.append(ExtendedAttribute(base, counts[-1:]))
+        base = NumericSpace(np.array(numbers, dtype=float), counts[:-1])
+        value_spaces.append(ExtendedSpace(base, counts[-1:]))
         codes.append(code)
-    return distinct_records(names, attributes, codes)
+    return distinct_records(names, value_spaces, codes)
 
 
 def released(method: GroupSwap, records: Records, record_of: np.ndarray, number: int) -> list[tuple[int, ...]]:
     """The released codes of each row."""
     seed = Seed(SEED + number)
     fitted = method.fit(records, seed.stream("fit", 0))
-    permutations = keyed_permutations(seed, "apply 0", fitted.flows.sizes)
-    return [tuple(row) for row in fitted.released[apply_in_chunks(fitted.flows, permutations, record_of)].tolist()]
+    permutations = keyed_permutations(seed, "apply 0", fitted.transitions.sizes)
+    return [
+        tuple(row) for row in fitted.released[apply_in_chunks(fitted.transitions, permutations, record_of)].tolist()
+    ]
 
 
 def group_of_rows(records: Records, k: int, *, refine: bool) -> list[list[int]]:
     """The records of each group."""
     groups = mdav(joint_space(records), records.counts, k)
     if refine:
-        better = refined(joint_space(records), groups, k, pair_cost="squares")
+        better = refine_groups(joint_space(records), groups, k, pair_cost="squares")
         assert better is not None
         groups = better.groups
     return [part.tolist() for part in np.split(groups.members, groups.offsets[1:-1])]
@@ -99,7 +101,7 @@ def test_each_group_keeps_its_own_cells() -> None:
     records, _ = records_of(*rng.integers(0, 9, (2, 80)).astype(float).tolist())
     method = GroupSwap(k=4)
     groups = mdav(joint_space(records), records.counts, 4)
-    permuted = method._permuted(records, groups, np.random.default_rng(5))
+    permuted = method._permute(records, groups, np.random.default_rng(5))
     changed = 0
     for start, end in itertools.pairwise(groups.offsets.tolist()):
         original = records.codes[groups.members[start:end]]
@@ -173,7 +175,7 @@ def test_columns_move_independently_of_each_other_when_apart() -> None:
     ],
     ids=["different records", "copies and missing cells"],
 )
-def test_whoever_sees_a_released_row_finds_each_person_of_its_group_equally_likely(columns, move: str) -> None:
+def test_each_person_of_a_group_is_equally_likely_given_a_released_row(columns, move: str) -> None:
     """The theorem: over many releases, each released record belongs to each person of its group 1/g of the time."""
     records, record_of = records_of(*columns)
     groups = group_of_rows(records, 3, refine=True)
@@ -235,7 +237,7 @@ def test_the_reason_names_every_column_left_out() -> None:
     assert "'age', 'sex'" in guarantee.conditions
 
 
-def test_the_evidence_tells_the_sizes_and_what_refining_gained() -> None:
+def test_the_evidence_has_the_sizes_and_the_gain_of_refining() -> None:
     rng = np.random.default_rng(2)
     records, _ = records_of(*rng.normal(size=(2, 50)).round(1).tolist())
     facts = GroupSwap(k=4).fit(records, np.random.default_rng(1)).facts
@@ -257,7 +259,7 @@ def test_the_loss_after_refining_is_the_squared_distance_to_expect() -> None:
     for number in range(300):
         after = np.array(released(GroupSwap(k=5), records, record_of, number))
         before = records.codes[record_of]
-        moved = [a.pair_distances(before[:, c], after[:, c]) ** 2 for c, a in enumerate(records.attributes)]
+        moved = [a.pair_distances(before[:, c], after[:, c]) ** 2 for c, a in enumerate(records.value_spaces)]
         found.append(np.mean(moved))
     assert np.mean(found) == pytest.approx(expected, rel=0.03)
 
@@ -268,15 +270,15 @@ def test_the_loss_after_refining_is_the_squared_distance_to_expect() -> None:
 def test_as_many_records_as_k_are_one_group_and_fewer_are_refused() -> None:
     records, record_of = records_of([1.0, 2.0, 3.0])
     assert GroupSwap(k=3).fit(records, np.random.default_rng(1)).facts["groups"] == 1
-    with pytest.raises(TooFewForGroupsError, match="3 records of 'column 0' cannot form a group of k = 4"):
+    with pytest.raises(TooFewRecordsError, match="3 records of 'column 0' cannot form a group of k = 4"):
         GroupSwap(k=4).fit(records, np.random.default_rng(1))
     assert len(released(GroupSwap(k=3), records, record_of, 1)) == 3
 
 
 def test_columns_of_text_without_an_ontology_are_grouped_too() -> None:
     codes = np.array([0, 0, 0, 1, 1, 1, 2, 2], dtype=np.int32)
-    attribute = ExtendedAttribute(TextAttribute(np.bincount(codes)), np.array([0]))
-    records, record_of = distinct_records(["region"], [attribute], [codes])
+    value_space = ExtendedSpace(TextSpace(np.bincount(codes)), np.array([0]))
+    records, record_of = distinct_records(["region"], [value_space], [codes])
     facts = GroupSwap(k=2).fit(records, np.random.default_rng(1)).facts
     assert (facts["groups"], facts["homogeneous_groups"]) == (4, 3)
     assert Counter(released(GroupSwap(k=2), records, record_of, 1)) == {(0,): 3, (1,): 3, (2,): 2}

@@ -8,11 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracles
-from anonto.errors import TooFewForGroupsError
-from anonto.methods.grouping import Groups, NominalPart, NumberPart, joint_space, mdav, refine, refined, space_of
-from anonto.methods.grouping.tree import tree_of
-from anonto.table.attributes import ExtendedAttribute, NumericAttribute, TextAttribute
-from anonto.table.records import Records, distinct_records, distinct_rows
+from anonto.encoding.records import Records, distinct_records, distinct_rows
+from anonto.encoding.value_space import ExtendedSpace, NumericSpace, TextSpace
+from anonto.errors import TooFewRecordsError
+from anonto.methods.grouping import (
+    NominalPart,
+    NumberPart,
+    RecordGroups,
+    joint_space,
+    mdav,
+    refine,
+    refine_groups,
+    space_of,
+)
+from anonto.search.tree import tree_of
+from budget import examples
 
 KINDS = ("normal", "whole", "gapped", "metric", "no metric", "text")
 
@@ -68,7 +78,7 @@ class Drawn:
         return [sorted(self.rows[row] for row in group) for group in groups]
 
 
-def as_lists(groups: Groups) -> list[list[int]]:
+def as_lists(groups: RecordGroups) -> list[list[int]]:
     return [sorted(part.tolist()) for part in np.split(groups.members, groups.offsets[1:-1])] if groups.n_groups else []
 
 
@@ -101,7 +111,7 @@ drawn = st.builds(
 # ------------------------------------------------------------------------------------------------ MDAV
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(table=drawn, k=st.integers(1, 8))
 def test_the_groups_are_those_of_the_definition(table: Drawn, k: int) -> None:
     k = min(k, len(table.rows))
@@ -150,9 +160,9 @@ def test_every_row_is_in_one_group_of_k_to_2k_less_1(table: Drawn, k: int) -> No
     assert np.array_equal(groups.offsets, again.offsets)
 
 
-def test_fewer_rows_than_one_group_are_refused_and_no_rows_are_no_groups() -> None:
+def test_fewer_rows_than_one_group_are_refused_and_an_empty_table_has_no_groups() -> None:
     space = space_of([NumberPart(np.array([1.0, 2.0]))], squared=False, names=["age"])
-    with pytest.raises(TooFewForGroupsError, match="3 records of 'age' cannot form a group of k = 4; choose a k of 3"):
+    with pytest.raises(TooFewRecordsError, match="3 records of 'age' cannot form a group of k = 4; choose a k of 3"):
         mdav(space, np.array([1, 2]), 4)
     assert mdav(space, np.array([1, 2]), 3).sizes.tolist() == [3]
     empty = space_of([NominalPart(np.empty(0, dtype=np.int32), 0)], squared=False)
@@ -161,7 +171,7 @@ def test_fewer_rows_than_one_group_are_refused_and_no_rows_are_no_groups() -> No
 
 
 def test_homogeneous_groups_are_those_of_equal_records() -> None:
-    groups = Groups(np.array([1, 1, 0, 1, 2, 2], dtype=np.int32), np.array([0, 2, 4, 6]))
+    groups = RecordGroups(np.array([1, 1, 0, 1, 2, 2], dtype=np.int32), np.array([0, 2, 4, 6]))
     assert groups.n_homogeneous == 2
 
 
@@ -202,7 +212,7 @@ def test_the_leaves_of_a_tree_hold_every_record_once(table: Drawn) -> None:
 def test_refining_lowers_the_loss_and_keeps_rows_and_sizes(table: Drawn, k: int, squares: bool) -> None:
     k = min(k, len(table.rows))
     groups = mdav(table.space, table.counts, k)
-    better = refined(table.space, groups, k, pair_cost="squares" if squares else "sum")
+    better = refine_groups(table.space, groups, k, pair_cost="squares" if squares else "sum")
     assert better is not None
     assert better.loss_before == pytest.approx(loss(table.space, as_lists(groups), squares=squares), abs=1e-9)
     assert better.loss == pytest.approx(loss(table.space, as_lists(better.groups), squares=squares), abs=1e-9)
@@ -211,13 +221,13 @@ def test_refining_lowers_the_loss_and_keeps_rows_and_sizes(table: Drawn, k: int,
     assert k <= better.groups.sizes.min() <= better.groups.sizes.max() <= max(2 * k - 1, 1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(table=drawn, k=st.integers(2, 4))
 def test_no_single_move_or_exchange_is_left_that_would_lower_the_loss(table: Drawn, k: int) -> None:
     k = min(k, len(table.rows))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(refine, "ROUNDS", 1000)
-        better = refined(table.space, mdav(table.space, table.counts, k), k, pair_cost="sum")
+        better = refine_groups(table.space, mdav(table.space, table.counts, k), k, pair_cost="sum")
     assert better is not None
     groups = as_lists(better.groups)
     for a, b in itertools.permutations(range(len(groups)), 2):
@@ -233,8 +243,8 @@ def test_no_single_move_or_exchange_is_left_that_would_lower_the_loss(table: Dra
 
 def test_refining_takes_mixed_up_groups_apart() -> None:
     space = space_of([NumberPart(np.array([0.0, 1, 2, 3, 100, 101, 102, 103]))], squared=True)
-    mixed = Groups(np.array([0, 4, 1, 5, 2, 6, 3, 7], dtype=np.int32), np.array([0, 4, 8]))
-    better = refined(space, mixed, 4, pair_cost="sum")
+    mixed = RecordGroups(np.array([0, 4, 1, 5, 2, 6, 3, 7], dtype=np.int32), np.array([0, 4, 8]))
+    better = refine_groups(space, mixed, 4, pair_cost="sum")
     assert better is not None
     assert sorted(as_lists(better.groups)) == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert better.loss == pytest.approx(10.0)
@@ -245,9 +255,9 @@ def test_many_groups_are_refined_through_near_ones_as_well_as_through_all(monkey
     space = space_of([NumberPart(column) for column in numbers.T], squared=True)
     groups = mdav(space, np.ones(1_500, dtype=np.int64), 5)
     assert groups.n_groups > 5 * refine.NEAR
-    through_near = refined(space, groups, 5, pair_cost="sum")
+    through_near = refine_groups(space, groups, 5, pair_cost="sum")
     monkeypatch.setattr(refine, "NEAR", groups.n_groups)
-    through_all = refined(space, groups, 5, pair_cost="sum")
+    through_all = refine_groups(space, groups, 5, pair_cost="sum")
     assert through_near is not None
     assert through_all is not None
     assert through_near.loss < 0.95 * through_near.loss_before
@@ -258,15 +268,15 @@ def test_very_large_groups_are_not_refined() -> None:
     space = space_of([NumberPart(np.array([0.0, 1.0]))], squared=True)
     k = refine.LARGEST_GROUPS
     groups = mdav(space, np.array([k, k]), k)
-    assert refined(space, groups, k, pair_cost="sum") is None
+    assert refine_groups(space, groups, k, pair_cost="sum") is None
 
 
 # ------------------------------------------------------------------------------------------------ the joint space
 
 
 def test_the_joint_distance_is_the_mean_of_the_columns_with_missing_cells_as_a_value() -> None:
-    age = ExtendedAttribute(NumericAttribute(np.array([30.0, 40, 50]), np.array([1, 1, 1])), np.array([1]))
-    name = ExtendedAttribute(TextAttribute(np.array([2, 1])), np.array([1]))
+    age = ExtendedSpace(NumericSpace(np.array([30.0, 40, 50]), np.array([1, 1, 1])), np.array([1]))
+    name = ExtendedSpace(TextSpace(np.array([2, 1])), np.array([1]))
     codes = [np.array([0, 1, 2, 3], dtype=np.int32), np.array([0, 1, 2, 0], dtype=np.int32)]
     records, _ = distinct_records(["age", "name"], [age, name], codes)
     space = joint_space(records)
@@ -276,6 +286,6 @@ def test_the_joint_distance_is_the_mean_of_the_columns_with_missing_cells_as_a_v
 
 
 def test_a_column_of_one_number_adds_nothing() -> None:
-    attribute = NumericAttribute(np.array([3.0]), np.array([4]))
-    records = Records(("a",), (attribute,), np.zeros((1, 1), dtype=np.int32), np.array([4]))
+    value_space = NumericSpace(np.array([3.0]), np.array([4]))
+    records = Records(("a",), (value_space,), np.zeros((1, 1), dtype=np.int32), np.array([4]))
     assert joint_space(records).arrays.numbers.tolist() == [[0.0]]

@@ -17,15 +17,17 @@ from scipy.stats import chi2, chi2_contingency
 
 import anonto
 import oracles
+from anonto.encoding.records import distinct_records
+from anonto.encoding.value_space import NumericSpace
 from anonto.errors import ParameterError
 from anonto.methods import bin_kernels
 from anonto.methods.guarantee import Setting
 from anonto.methods.invariant_swap import epsilon_of
 from anonto.methods.registry import method_of
 from anonto.methods.widths import numeric_records
-from anonto.rng import Seed, keyed_permutations
-from anonto.table.attributes import NumericAttribute
-from anonto.table.records import distinct_records
+from anonto.random.streams import Seed, keyed_permutations
+
+pytestmark = pytest.mark.slow
 
 RATES = [0.05, 0.3, 0.5, 0.9, 0.99]
 
@@ -113,15 +115,17 @@ def test_rows_of_a_table_take_each_release_with_its_probability() -> None:
     """Equal records and keyed permutations included."""
     rows = [(1, 5), (1, 5), (2, 5), (3, 6)]
     columns = [np.unique(column, return_inverse=True) for column in zip(*rows, strict=True)]
-    attributes = [NumericAttribute(values.astype(float), np.bincount(codes)) for values, codes in columns]
-    records, record_of = distinct_records(["x", "y"], attributes, [codes.astype(np.int32) for _, codes in columns])
+    value_spaces = [NumericSpace(values.astype(float), np.bincount(codes)) for values, codes in columns]
+    records, record_of = distinct_records(["x", "y"], value_spaces, [codes.astype(np.int32) for _, codes in columns])
     method = method_of("invariant-swap", {"rate": 0.6, "width": 10})
     found: Counter = Counter()
     runs = 4000
     for number in range(runs):
         seed = Seed(number + (1 << 90))
         fitted = method.fit(records, seed.stream("fit"))
-        masked = apply_in_chunks(fitted.flows, keyed_permutations(seed, "apply", fitted.flows.sizes), record_of)
+        masked = apply_in_chunks(
+            fitted.transitions, keyed_permutations(seed, "apply", fitted.transitions.sizes), record_of
+        )
         found[tuple(masked.tolist())] += 1
     expected = oracles.released_with_probability(record_of.tolist(), 0.6)
     assert set(found) <= set(expected)
@@ -152,7 +156,7 @@ def test_epsilon_is_of_the_largest_bin_with_two_different_records_and_never_stan
         assert word in guarantee["conditions"]
 
 
-def test_where_nothing_can_move_it_is_said() -> None:
+def test_a_step_that_cannot_move_anything_is_reported() -> None:
     step = step_of(pl.DataFrame({"x": [0, 0, 50, 50, 99]}), rate=0.5, width=10)
     assert step["guarantee"]["epsilon"] == 0.0
     assert "nothing was moved" in step["guarantee"]["conditions"]
@@ -204,7 +208,7 @@ def test_copies_of_a_record_never_stand_in_two_bins() -> None:
     assert (step["bins"], step["largest_bin"]) == (2, 4)
 
 
-def test_cells_that_stay_for_want_of_a_concept_leave_nothing_proved() -> None:
+def test_nothing_is_proved_if_cells_without_a_concept_stay() -> None:
     table = pl.DataFrame({"d": ["flu", "burn", "XX1", "XX2", "flu", "measles"], "a": [1, 2, 3, 4, 5, 6]})
     plan = {
         "columns": {"d": {"ontology": "illnesses", "unmatched": "keep"}, "a": {"kind": "numeric"}},

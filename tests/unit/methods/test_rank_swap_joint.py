@@ -18,20 +18,24 @@ from scipy.stats import chi2_contingency
 
 import anonto
 import oracles
-from anonto.errors import ParameterError, WindowWarning
-from anonto.methods import rank_swap_joint, record_tree
-from anonto.methods import record_tree_kernels as kernels
-from anonto.methods.record_flows import unpacked
-from anonto.methods.record_tree import RecordSpace
+from anonto.encoding.records import Records, distinct_records
+from anonto.encoding.value_space import NumericSpace, TextSpace, ValueSpace
+from anonto.errors import AnontoWarning, ParameterError
+from anonto.masking.plan import Plan
+from anonto.methods import rank_swap_joint
+from anonto.methods.record_transitions import unpack_codes
 from anonto.methods.registry import method_of, parameters_of
-from anonto.plan import Plan
-from anonto.table.attributes import Attribute, NumericAttribute, TextAttribute
-from anonto.table.records import Records, distinct_records
+from anonto.search import record_search_kernels as search
+from anonto.search import record_tree
+from anonto.search import record_tree_kernels as kernels
+from anonto.search.record_tree import RecordSpace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anonto.methods.record_flows import RecordFlows
+    from anonto.methods.record_transitions import RecordTransitions
+
+pytestmark = pytest.mark.slow
 
 Row = tuple[Any, ...]
 ILLNESSES = anonto.read_ontology("illnesses")
@@ -42,8 +46,8 @@ MEANINGS = ILLNESSES.distances(["flu", "measles", "burn", "fracture", "infection
 class Meanings:
     """A nominal column: its values are concepts, by number."""
 
-    def attribute(self, counts: np.ndarray) -> Attribute:
-        return TableAttribute(counts, MEANINGS)
+    def value_space(self, counts: np.ndarray) -> ValueSpace:
+        return TableSpace(counts, MEANINGS)
 
     def distance(self, a: int, b: int) -> float:
         return float(MEANINGS[a, b])
@@ -53,8 +57,8 @@ class Meanings:
 class Numbers:
     numbers: Sequence[float] = (0.0, 1.0, 2.0, 3.0, 5.0, 8.0, 13.0)
 
-    def attribute(self, counts: np.ndarray) -> Attribute:
-        return NumericAttribute(np.array(self.numbers), counts)
+    def value_space(self, counts: np.ndarray) -> ValueSpace:
+        return NumericSpace(np.array(self.numbers), counts)
 
     def distance(self, a: int, b: int) -> float:
         return abs(self.numbers[a] - self.numbers[b]) / (max(self.numbers) - min(self.numbers))
@@ -62,15 +66,15 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Texts:
-    def attribute(self, counts: np.ndarray) -> Attribute:
-        return TextAttribute(counts)
+    def value_space(self, counts: np.ndarray) -> ValueSpace:
+        return TextSpace(counts)
 
     def distance(self, a: int, b: int) -> float:
         return float(a != b)
 
 
 @dataclass(frozen=True)
-class TableAttribute:
+class TableSpace:
     counts: np.ndarray
     table: np.ndarray
 
@@ -99,18 +103,22 @@ def records_of(rows: Sequence[Row], kinds: Sequence[Kind]) -> Records:
         for c in range(len(kinds))
     ]
     counts = [np.bincount(column[column >= 0], minlength=SIZE) for column in columns]
-    attributes = [kind.attribute(count) for kind, count in zip(kinds, counts, strict=True)]
-    return distinct_records([f"column {c}" for c in range(len(kinds))], attributes, columns)[0]
+    value_spaces = [kind.value_space(count) for kind, count in zip(kinds, counts, strict=True)]
+    return distinct_records([f"column {c}" for c in range(len(kinds))], value_spaces, columns)[0]
 
 
-def swapped(rows: Sequence[Row], kinds: Sequence[Kind], seed: int, **parameters: Any) -> RecordFlows:
+def swapped(rows: Sequence[Row], kinds: Sequence[Kind], seed: int, **parameters: Any) -> RecordTransitions:
     return method_of("rank-swap-joint", parameters).fit(records_of(rows, kinds), np.random.default_rng(seed))
 
 
-def pairs_of(records: Records, flows: RecordFlows) -> list[tuple[Row, Row]]:
+def pairs_of(records: Records, transitions: RecordTransitions) -> list[tuple[Row, Row]]:
     """Original and released record of every row, in some order."""
-    moves = zip(flows.flows.sources, flows.flows.targets, flows.flows.amounts, strict=True)
-    return [(as_row(records.codes[s]), as_row(flows.released[t])) for s, t, amount in moves for _ in range(amount)]
+    moves = zip(
+        transitions.transitions.sources, transitions.transitions.targets, transitions.transitions.amounts, strict=True
+    )
+    return [
+        (as_row(records.codes[s]), as_row(transitions.released[t])) for s, t, amount in moves for _ in range(amount)
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ the algorithm
@@ -144,7 +152,7 @@ REPEATS = 600
 
 
 def hard(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let everything happen that happens in large tables only."""
+    """Make everything happen that happens in large tables only."""
     monkeypatch.setattr(record_tree, "LEAF", 1)
     monkeypatch.setattr(record_tree, "POOL_BYTES", 1)
     monkeypatch.setattr(rank_swap_joint, "TRIES", 1)
@@ -193,14 +201,14 @@ def test_releases_are_distributed_as_by_algorithm_3_row_by_row(
     records, rng = records_of(rows, kinds), np.random.default_rng(12)
     has_any = (records.codes >= 0).any(axis=1)
     codes, counts = records.codes[has_any], records.counts[has_any]
-    space = RecordSpace(records.attributes, np.array(parameters.get("weights", [1.0] * len(kinds))), codes, counts)
+    space = RecordSpace(records.value_spaces, np.array(parameters.get("weights", [1.0] * len(kinds))), codes, counts)
     stays = [(row, row) for row in rows if not any(cell is not None for cell in row)]
     outcomes = []
     for _ in range(REPEATS):
         swap = rank_swap_joint._Swap(space, codes, counts)
         swap.run(parameters["k"], parameters.get("interval", "all"), rng)
         before = np.repeat(codes, counts, axis=0).tolist()
-        after = unpacked(swap.rows.released, swap.rows.columns).tolist()
+        after = unpack_codes(swap.rows.released, swap.rows.columns).tolist()
         pairs = [(as_row(a), as_row(b)) for a, b in zip(before, after, strict=True)]
         outcomes.append((sorted(pairs + stays, key=str), tuple(swap.untouched.tolist())))
     for found, expected in zip(counted(outcomes), expected_of(name), strict=True):
@@ -213,17 +221,17 @@ def test_columns_keep_their_values_and_missing_cells_their_rows(data: st.DataObj
     k = data.draw(st.integers(1, max(1, len(rows) - 1)))
     interval = data.draw(st.sampled_from(["all", "unswapped"]))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", WindowWarning)
-        flows = swapped(rows, kinds, seed, k=k, interval=interval)
-    pairs = pairs_of(records_of(rows, kinds), flows)
+        warnings.filterwarnings("ignore", "k = .* is not below the", AnontoWarning)
+        transitions = swapped(rows, kinds, seed, k=k, interval=interval)
+    pairs = pairs_of(records_of(rows, kinds), transitions)
     assert Counter(before for before, _ in pairs) == Counter(rows)
     for column in range(len(kinds)):
         assert Counter(after[column] for _, after in pairs) == Counter(row[column] for row in rows)
         assert all((before[column] is None) == (after[column] is None) for before, after in pairs)
         present = sum(row[column] is not None for row in rows)
-        assert flows.untouched[column] <= present
-        assert (present - flows.untouched[column]) % 2 == 0
-    assert flows.facts["references_without_partner"] <= flows.facts["references"] <= len(rows)
+        assert transitions.untouched[column] <= present
+        assert (present - transitions.untouched[column]) % 2 == 0
+    assert transitions.facts["references_without_partner"] <= transitions.facts["references"] <= len(rows)
 
 
 @pytest.mark.parametrize("n_values", [(5, 255, 256), (70_000, 3, 65_535)])
@@ -232,17 +240,23 @@ def test_codes_of_any_size_are_exchanged_whole(n_values: tuple[int, ...]) -> Non
     codes = np.stack([rng.integers(-1, n, 400) for n in n_values], axis=1)
     codes[:3] = [[0] * 3, np.array(n_values) - 1, [-1] * 3]
     codes = np.unique(codes.astype(np.int32), axis=0)
-    attributes = [NumericAttribute(np.arange(float(n)), np.zeros(n, int)) for n in n_values]
-    records = Records(("a", "b", "c"), tuple(attributes), codes, rng.integers(1, 5, len(codes)))
-    flows = rank_swap_joint.RankSwapJoint(k=7).fit(records, np.random.default_rng(3))
-    np.testing.assert_array_equal(flows.released, np.unique(flows.released, axis=0))
-    assert (np.diff(flows.flows.sources.astype(np.int64) * len(flows.released) + flows.flows.targets) > 0).all()
+    value_spaces = [NumericSpace(np.arange(float(n)), np.zeros(n, int)) for n in n_values]
+    records = Records(("a", "b", "c"), tuple(value_spaces), codes, rng.integers(1, 5, len(codes)))
+    transitions = rank_swap_joint.RankSwapJoint(k=7).fit(records, np.random.default_rng(3))
+    np.testing.assert_array_equal(transitions.released, np.unique(transitions.released, axis=0))
+    assert (
+        np.diff(
+            transitions.transitions.sources.astype(np.int64) * len(transitions.released)
+            + transitions.transitions.targets
+        )
+        > 0
+    ).all()
     for column in range(3):
-        moves = flows.moves(records, column)
+        moves = transitions.moves(records, column)
         before, after = (Counter(np.repeat(of, moves.amounts).tolist()) for of in (moves.sources, moves.targets))
         cells = np.repeat(codes[:, column], records.counts)
         assert before == after == Counter(cells[cells >= 0].tolist())
-    assert (flows.released[flows.flows.targets] != codes[flows.flows.sources]).any()
+    assert (transitions.released[transitions.transitions.targets] != codes[transitions.transitions.sources]).any()
 
 
 @st.composite
@@ -268,16 +282,16 @@ def test_searches_find_what_looking_at_every_record_finds(
     codes[rng.integers(0, len(codes), n_missing), rng.integers(0, 4, n_missing)] = -1
     codes = np.unique(codes[(codes >= 0).any(axis=1)], axis=0)
     numbers = rng.integers(0, 50, 30).astype(float)
-    attributes = [
-        TableAttribute(np.zeros(400, int), table),
-        NumericAttribute(numbers, np.zeros(30, int)),
-        TextAttribute(np.zeros(9, int)),
-        NumericAttribute(np.arange(25.0), np.zeros(25, int)),
+    value_spaces = [
+        TableSpace(np.zeros(400, int), table),
+        NumericSpace(numbers, np.zeros(30, int)),
+        TextSpace(np.zeros(9, int)),
+        NumericSpace(np.arange(25.0), np.zeros(25, int)),
     ]
     rows = rng.integers(0, 3, len(codes))
     rows[:20] = 1
-    space = RecordSpace(attributes, np.array(weights), codes, rows)
-    assert space.metric.kinds[0] == (kernels.LEVELS if n_levels == 6 else kernels.TABLE)
+    space = RecordSpace(value_spaces, np.array(weights), codes, rows)
+    assert space.metric.distances.kinds[0] == (kernels.LEVELS if n_levels == 6 else kernels.TABLE)
     distances: list[Callable[[int, int], float]] = [
         lambda a, b: table[a, b],
         lambda a, b: abs(numbers[a] - numbers[b]) / np.ptp(numbers),
@@ -287,36 +301,45 @@ def test_searches_find_what_looking_at_every_record_finds(
     tuples = [as_row(record) for record in codes.tolist()]
     apart = np.array([[oracles.joint_distance(x, y, distances, weights) for y in tuples] for x in tuples[:20]])
     tree = space.tree(rows)
-    asked = kernels.Asked(np.empty(np.count_nonzero(weights), np.int64), np.empty(np.count_nonzero(weights)))
+    asked = search.RecordQuery(np.empty(np.count_nonzero(weights), np.int64), np.empty(np.count_nonzero(weights)))
     stack, one, two = (np.empty(4 * len(codes) + 8, np.int64) for _ in range(3))
     for record in range(20):
-        assert kernels.ask(record, space.points, space.metric, asked)
-        keys = np.array([kernels.distance_to(other, asked, space.points, space.metric) for other in range(len(codes))])
-        np.testing.assert_allclose(keys, apart[record] * kernels.PER_UNIT, rtol=0, atol=1.01)
-        size = kernels.farthest(asked, space.points, space.metric, tree, stack, one)
+        assert search.start_query(record, space.points, space.metric, asked)
+        keys = np.array(
+            [search.distance_to(other, asked, space.points, space.metric.distances) for other in range(len(codes))]
+        )
+        np.testing.assert_allclose(keys, apart[record] * search.PER_UNIT, rtol=0, atol=1.01)
+        size = search.farthest_blocks(asked, space.points, space.metric.distances, tree, stack, one)
         assert members(tree, one, size) == set(np.flatnonzero((keys == keys[rows > 0].max()) & (rows > 0)))
         others = rows.copy()
         others[record] -= 1
         in_order = np.sort(np.repeat(keys, others))
         for k in (1, 2, 5, 60, in_order.size):
-            limit = kernels.reach(
-                record, k, asked, space.points, space.metric, tree, stack, np.empty(2 * k + 4, np.int64)
+            limit = search.kth_distance(
+                record, k, asked, space.points, space.metric.distances, tree, stack, np.empty(2 * k + 4, np.int64)
             )
             assert limit == in_order[k - 1]
-            sizes = kernels.within(limit, asked, space.points, space.metric, tree, stack, one, two)
+            sizes = search.blocks_within(limit, asked, space.points, space.metric.distances, tree, stack, one, two)
             assert members(tree, one, sizes[0]) == set(np.flatnonzero((keys < limit) & (rows > 0)))
             assert members(tree, two, sizes[1]) == set(np.flatnonzero((keys == limit) & (rows > 0)))
-        beyond = kernels.reach(
-            record, in_order.size + 1, asked, space.points, space.metric, tree, stack, np.empty(9999, np.int64)
+        beyond = search.kth_distance(
+            record,
+            in_order.size + 1,
+            asked,
+            space.points,
+            space.metric.distances,
+            tree,
+            stack,
+            np.empty(9999, np.int64),
         )
-        assert beyond == kernels.BEYOND_ALL
+        assert beyond == search.BEYOND_ALL
     sums = (apart * rows).sum(axis=1)
     np.testing.assert_allclose(space.mean_distances()[:20], sums / rows.sum(), atol=1e-11)
 
 
-def members(counted: kernels.Counted, blocks: np.ndarray, size: int) -> set[int]:
+def members(counted: kernels.CountedTree, blocks: np.ndarray, size: int) -> set[int]:
     """The records of some blocks, with the number of their rows checked."""
-    spans = [kernels.span(block, counted.tree) for block in blocks[: 2 * size : 2].tolist()]
+    spans = [kernels.places_of_block(block, counted.tree) for block in blocks[: 2 * size : 2].tolist()]
     found = [int(record) for begin, end in spans for record in counted.tree.order[begin:end]]
     there = [record for record in found if counted.of_record[record]]
     n_rows = int(blocks[2 * size - 1]) if size else 0
@@ -342,31 +365,31 @@ def test_the_same_seed_gives_the_same_release_in_a_small_pool(monkeypatch: pytes
 @pytest.mark.parametrize("interval", ["all", "unswapped"])
 @pytest.mark.parametrize("n", [0, 1])
 def test_a_table_of_no_or_one_record_stays(n: int, interval: str) -> None:
-    flows = swapped([(0, 1)] * n, (M, N), 1, k=3, interval=interval)
-    assert pairs_of(records_of([(0, 1)] * n, (M, N)), flows) == [((0, 1), (0, 1))] * n
-    assert flows.untouched == (n, n)
-    assert flows.facts == {"references": n, "references_without_partner": n}
+    transitions = swapped([(0, 1)] * n, (M, N), 1, k=3, interval=interval)
+    assert pairs_of(records_of([(0, 1)] * n, (M, N)), transitions) == [((0, 1), (0, 1))] * n
+    assert transitions.untouched == (n, n)
+    assert transitions.facts == {"references": n, "references_without_partner": n}
 
 
 def test_a_row_without_any_value_takes_no_part() -> None:
-    flows = swapped([(0, 1), (None, None), (None, None)], (M, N), 1, k=3)
-    assert flows.untouched == (1, 1)
-    assert len(pairs_of(records_of([(0, 1), (None, None), (None, None)], (M, N)), flows)) == 3
+    transitions = swapped([(0, 1), (None, None), (None, None)], (M, N), 1, k=3)
+    assert transitions.untouched == (1, 1)
+    assert len(pairs_of(records_of([(0, 1), (None, None), (None, None)], (M, N)), transitions)) == 3
 
 
 def test_one_distinct_record_stays_as_it_is() -> None:
-    flows = swapped([(2, 3)] * 9, (M, N), 1, k=3)
-    assert set(pairs_of(records_of([(2, 3)] * 9, (M, N)), flows)) == {((2, 3), (2, 3))}
+    transitions = swapped([(2, 3)] * 9, (M, N), 1, k=3)
+    assert set(pairs_of(records_of([(2, 3)] * 9, (M, N)), transitions)) == {((2, 3), (2, 3))}
 
 
-def test_a_k_past_the_table_is_told_and_cut() -> None:
-    with pytest.warns(WindowWarning, match="k = 9 is not below the 3 records; 2 was used"):
+def test_a_k_larger_than_the_table_is_reported_and_reduced() -> None:
+    with pytest.warns(AnontoWarning, match="k = 9 is not below the 3 records; 2 was used"):
         swapped([(0, 0), (1, 1), (2, 2), (None, None)], (M, M), 1, k=9)
 
 
 def test_the_only_cell_of_a_column_has_no_partner() -> None:
-    flows = swapped([(0, None), (1, None), (2, 5), (3, None)], (M, N), 1, k=3)
-    assert flows.untouched == (0, 1)
+    transitions = swapped([(0, None), (1, None), (2, 5), (3, None)], (M, N), 1, k=3)
+    assert transitions.untouched == (0, 1)
 
 
 @pytest.mark.parametrize("interval", ["all", "unswapped"])
@@ -394,8 +417,8 @@ def test_as_many_cells_find_no_partner_as_the_specification_counts() -> None:
     rows = np.array([rng.choice(2500, 600, replace=False) for _ in range(2)]).T
     tables_of = [taxonomy.distances([taxonomy.ids[i] for i in column]) for column in rows.T]
     codes = [rng.permutation(600).astype(np.int32) for _ in range(2)]
-    attributes = [TableAttribute(np.ones(600, int), table) for table in tables_of]
-    records = distinct_records(["a", "b"], attributes, codes)[0]
+    value_spaces = [TableSpace(np.ones(600, int), table) for table in tables_of]
+    records = distinct_records(["a", "b"], value_spaces, codes)[0]
     for k, low, high in ((2, 0.14, 0.22), (5, 0.05, 0.1), (10, 0.02, 0.05), (20, 0.008, 0.025)):
         method = method_of("rank-swap-joint", {"k": k})
         shares = [sum(method.fit(records, rng).untouched) / 1200 for _ in range(4)]
@@ -419,8 +442,8 @@ def test_one_column_alone_is_exchanged_as_by_algorithm_2(k: int, interval: str) 
     method = method_of("rank-swap-joint", {"k": k, "interval": interval})
     found, expected = Counter(), Counter()
     for _ in range(600):
-        flows = method.fit(records, rng)
-        found[str((sorted((a[0], b[0]) for a, b in pairs_of(records, flows)), flows.untouched[0]))] += 1
+        transitions = method.fit(records, rng)
+        found[str((sorted((a[0], b[0]) for a, b in pairs_of(records, transitions)), transitions.untouched[0]))] += 1
         masked, untouched = oracles.rank_swap(values, MEANINGS, k, rng, interval)
         expected[str((sorted(zip(values, masked, strict=True)), untouched))] += 1
     assert_alike(found, expected)
@@ -451,7 +474,7 @@ def test_weights_survive_a_plan_file() -> None:
     assert parameters_of(plan.steps[0].method) == {"percent": 2.5, "interval": "all", "weights": [1, 0.5]}
 
 
-def test_too_few_weights_are_told_with_the_number_of_columns() -> None:
+def test_too_few_weights_are_reported_with_the_number_of_columns() -> None:
     with pytest.raises(ParameterError, match="weights must be 2 numbers, one for each column of the step"):
         swapped([(0, 0), (1, 1)], (M, N), 1, k=1, weights=[1])
 
@@ -483,8 +506,8 @@ def test_a_fit_takes_no_more_memory_than_it_says(n_records: int) -> None:
     n_rows, rng = 60_000, np.random.default_rng(4)
     record = np.concatenate([np.arange(n_records), rng.integers(0, n_records, n_rows - n_records)])
     columns = [(record // 200).astype(np.int32), (record % 200).astype(np.int32)]
-    attributes = [NumericAttribute(np.arange(float(c.max() + 1)), np.bincount(c)) for c in columns]
-    records = distinct_records(["a", "b"], attributes, columns)[0]
+    value_spaces = [NumericSpace(np.arange(float(c.max() + 1)), np.bincount(c)) for c in columns]
+    records = distinct_records(["a", "b"], value_spaces, columns)[0]
     method, said = rank_swap_joint.RankSwapJoint(k=2), list[int]()
     method.fit(records, rng)  # What is compiled is not counted.
     tracemalloc.start()

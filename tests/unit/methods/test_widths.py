@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 import oracles
-from anonto.errors import NoValidWidthError, ParameterError
+from anonto.encoding.columns import encode
+from anonto.encoding.records import Records, distinct_records
+from anonto.encoding.value_space import NumericSpace, TextSpace, nominal_space
+from anonto.errors import ParameterError, TooFewRecordsError
 from anonto.methods.widths import (
     equi_depth_disclosure,
     equi_width_disclosure,
@@ -22,9 +25,6 @@ from anonto.methods.widths import (
     valid_widths,
     width_for_degree,
 )
-from anonto.table.attributes import NumericAttribute, TextAttribute, nominal_attribute
-from anonto.table.columns import encode
-from anonto.table.records import Records, distinct_records
 from strategies import taxonomy_of
 
 PRINTED = {
@@ -164,7 +164,7 @@ def test_valid_widths_are_those_of_the_definition(columns: list[list[float]]) ->
             break
         b += 1
     if not expected:
-        with pytest.raises(NoValidWidthError, match="no valid width under the pruning scheme"):
+        with pytest.raises(TooFewRecordsError, match="no valid width under the pruning scheme"):
             valid_widths(records_of(columns))
         return
     found = valid_widths(records_of(columns))
@@ -199,11 +199,11 @@ def test_an_upper_bound_sets_the_first_candidate() -> None:
 
 
 def test_no_valid_width_says_the_counts() -> None:
-    with pytest.raises(NoValidWidthError, match=r"2 bins in each column, has 1 bin with a single record among 2;"):
+    with pytest.raises(TooFewRecordsError, match=r"2 bins in each column, has 1 bin with a single record among 2;"):
         valid_widths(records_of([[0, 1, 2, 3, 100]]))
-    with pytest.raises(NoValidWidthError):
+    with pytest.raises(TooFewRecordsError, match="no valid width"):
         valid_widths(records_of([[1.0]]))
-    with pytest.raises(NoValidWidthError):
+    with pytest.raises(TooFewRecordsError, match="no valid width"):
         valid_widths(records_of([[]]))
 
 
@@ -213,7 +213,7 @@ def test_singletons_are_merged_with_the_nearest_bin_on_request() -> None:
     first = merged.valid[0]
     assert (first.bins, first.degree, first.smallest_bin, first.singletons) == (2, 2, 3, 0)
     assert merged.valid[-1].smallest_bin == 2
-    # Of five bins (width 8) the last holds 40 alone and joins that of 20; 7 is with the first ones.
+    # The last of five bins (width 8) holds 40 alone and joins that of 20; 7 is with the first ones.
     five = next(one for one in valid_widths(records_of([x]), widest=8, merge_singletons=True).valid if one.bins == 5)
     assert (five.degree, five.smallest_bin) == (2, 3)
 
@@ -232,24 +232,24 @@ def test_columns_of_concepts_keep_the_bins_of_the_step_and_missing_cells_their_s
     column = encode(["a1", "a2", "a1", "a2", "b", "b", "b", "b"])
     numbers = np.array([0, 1, 2, 3], dtype=float)
     codes = np.array([0, 0, 3, 3, 0, 1, 2, -1], dtype=np.int32)
-    attributes = [
-        nominal_attribute(column, tree, measure="wu-palmer"),
-        NumericAttribute(numbers, np.bincount(codes[codes >= 0])),
+    value_spaces = [
+        nominal_space(column, tree, measure="wu-palmer"),
+        NumericSpace(numbers, np.bincount(codes[codes >= 0])),
     ]
-    records, _ = distinct_records(["illness", "days"], attributes, [column.codes, codes])
+    records, _ = distinct_records(["illness", "days"], value_spaces, [column.codes, codes])
     assert partition_of(records, width=[2, 2])["degree"] == 5
     assert partition_of(records, width=[1, 2])["degree"] == 3
-    with pytest.raises(NoValidWidthError):
+    with pytest.raises(TooFewRecordsError, match="no valid width"):
         valid_widths(records, width=[2, 2])
-    complete, _ = distinct_records(["illness", "days"], attributes, [column.codes[:7], codes[:7]])
+    complete, _ = distinct_records(["illness", "days"], value_spaces, [column.codes[:7], codes[:7]])
     found = valid_widths(complete, widest=3, width=2)
     assert (found.columns, found.others) == (("days",), ("illness",))
     assert (found.valid[0].degree, found.valid[0].smallest_bin) == (2, 3)
 
 
-def test_without_a_column_of_numbers_there_is_no_width() -> None:
+def test_a_width_needs_a_numeric_column() -> None:
     column = encode(["a", "b"])
-    records, _ = distinct_records(["x"], [TextAttribute(column.counts)], [column.codes])
+    records, _ = distinct_records(["x"], [TextSpace(column.counts)], [column.codes])
     with pytest.raises(ParameterError, match="numeric or ordinal"):
         valid_widths(records)
 

@@ -25,7 +25,7 @@ def test_concepts_without_a_label_go_by_their_id(shown):
     assert "  a; b\n" in card
 
 
-def test_control_characters_are_spelt_out(shown):
+def test_control_characters_are_escaped(shown):
     card = shown('id,parent,label\n"a\nb",,"c\x1b[31m"\n')
     assert "a\\nb c\\x1b[31m" in card
     assert "\x1b" not in card
@@ -35,7 +35,7 @@ def test_concepts_with_another_label_later_on_are_counted(shown):
     assert "1 concepts with several labels; the first" in shown("id,parent,label\na,,all\na,,every\n")
 
 
-def test_of_a_part_the_card_says_what_is_counted_in_the_whole_file(shown):
+def test_the_card_of_a_part_marks_counts_of_the_whole_file(shown):
     text = "id,parent\na,\nb,a\nc,b\nc,b\n"
     part = shown(text, "--root", "b")
     assert "b and what lies below it" in part
@@ -44,7 +44,7 @@ def test_of_a_part_the_card_says_what_is_counted_in_the_whole_file(shown):
     assert "whole file" not in shown(text)
 
 
-def test_edges_from_undeclared_children_are_told_apart(tmp_path, capsys):
+def test_edges_from_undeclared_children_are_counted_separately(tmp_path, capsys):
     (tmp_path / "x.ttl").write_text(
         "@prefix owl: <http://www.w3.org/2002/07/owl#> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
         "<urn:a> a owl:Class . <urn:b> rdfs:subClassOf <urn:a> .\n"

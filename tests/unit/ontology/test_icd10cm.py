@@ -71,7 +71,7 @@ def test_inclusion_terms_are_synonyms(read):
     assert read(TEXT).synonyms("S00.01") == ("Scraped scalp",)
 
 
-def test_seventh_characters_stand_below_codes_without_subdivision(read):
+def test_seventh_characters_are_below_codes_without_subdivision(read):
     taxonomy = read(TEXT)
     assert taxonomy.children("S00.01") == ("S00.01XA", "S00.01XD")
     assert taxonomy.label("S00.01XD") == "Abrasion of scalp, subsequent encounter"
@@ -118,7 +118,7 @@ def test_a_list_without_its_parts_is_refused(read, text):
         read(text)
 
 
-def test_deep_nesting_is_no_trouble(read):
+def test_deep_nesting_is_handled(read):
     deep = "".join(f"<diag><name>X{n}</name>" for n in range(3000)) + "</diag>" * 3000
     text = TEXT.replace("<diag><name>S08</name><desc>Plain</desc></diag>", deep)
     assert read(text).depth("X2999") == 3003

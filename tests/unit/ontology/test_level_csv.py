@@ -70,7 +70,7 @@ def test_trailing_empty_cells_and_short_rows_are_read(read):
     assert taxonomy.parents("b") == ("*",)
 
 
-def test_a_row_of_the_top_alone_adds_nothing(read):
+def test_a_row_with_only_the_top_adds_nothing(read):
     assert set(read("a;x;*\n*;*;*\n").ids) == {"a", "x", "*"}
 
 

@@ -194,7 +194,7 @@ def test_coverage_is_by_cells_and_by_distinct_values() -> None:
     assert (matches.coverage.n_cells, matches.coverage.n_distinct, matches.coverage.n_missing) == (4, 2, 1)
 
 
-def test_what_was_padded_is_reported() -> None:
+def test_padded_values_are_reported() -> None:
     matches = anonto.match(["8", "008", "8"], TAX)
     assert matches.padded == {"8": "008"}
     assert matches.summary()["rules"]["leading zeros"] == {"distinct": 1, "cells": 2}
@@ -206,7 +206,7 @@ def test_the_summary_holds_counts_and_no_value() -> None:
     assert "Jane" not in repr(matches)
 
 
-def test_nothing_to_match_is_no_coverage_and_no_error() -> None:
+def test_nothing_to_match_gives_no_coverage_and_no_error() -> None:
     for values in ([], [None, None]):
         matches = anonto.match(values, TAX)
         assert (matches.coverage, matches.concepts, matches.unmatched) == (0, [None] * len(values), {})
@@ -227,13 +227,13 @@ def test_a_damaged_id_never_lands_on_another_concept(concept: str, lower: bool, 
 
 
 @given(st.text(max_size=12))
-def test_any_text_at_all_can_be_asked(text: str) -> None:
+def test_any_text_can_be_looked_up(text: str) -> None:
     matches = anonto.match([text], TAX, fuzzy=True)
     assert len(matches.concepts) == 1
     assert all(s.concept in TAX for s in matches.suggestions.get(text, ()))
 
 
-def test_keys_are_what_they_say() -> None:
+def test_normalised_keys_are_as_documented() -> None:
     assert id_key(" Doid_ 0001816. ") == "doid:0001816"
     assert zeroless("doid:0001816") == "doid:1816"
     assert zeroless("000") == "0"

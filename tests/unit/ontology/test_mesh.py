@@ -17,7 +17,7 @@ def read(tmp_path):
     return read_text
 
 
-def test_categories_stand_above_their_numbers_when_used(read):
+def test_categories_that_occur_are_parents_of_their_numbers(read):
     taxonomy = read("Body Regions;A01\nAbdomen;A01.923\nCountries;Z01\n")
     assert taxonomy.roots == ("A", "Z")
     assert taxonomy.label("A") == "Anatomy"
@@ -31,7 +31,7 @@ def test_a_descriptor_at_several_numbers_is_one_concept(read):
     assert "C02.100" not in taxonomy
 
 
-def test_descriptors_that_would_form_a_cycle_stay_apart(read):
+def test_descriptors_that_would_form_a_cycle_stay_separate(read):
     taxonomy = read("x;A01\ny;A01.100\ny;B01\nx;B01.100\nz;A02\nz;B02\n")
     assert taxonomy.parents("A01.100") == ("A01",)
     assert taxonomy.parents("B01.100") == ("B01",)
@@ -39,7 +39,7 @@ def test_descriptors_that_would_form_a_cycle_stay_apart(read):
     assert taxonomy.alternative_ids == {"B02": "A02"}
 
 
-def test_a_descriptor_below_itself_stays_apart(read):
+def test_a_descriptor_below_itself_stays_separate(read):
     taxonomy = read("x;A01\nx;A01.100\n")
     assert taxonomy.parents("A01.100") == ("A01",)
 

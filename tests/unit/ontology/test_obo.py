@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonto.errors import MalformedFileError, NoConceptsError
+from anonto.errors import FileError, MalformedFileError
 from anonto.ontology.read import read_ontology
 
 TEXT = r"""format-version: 1.2
@@ -83,7 +83,7 @@ def test_alternative_ids_lead_to_their_concept(read):
     assert read(TEXT).alternative_ids == {"X:20": "X:2", "X:21": "X:2"}
 
 
-def test_obsolete_terms_know_their_first_replacement_and_nothing_to_consider(read):
+def test_obsolete_terms_have_their_first_replacement_but_no_term_to_consider(read):
     assert read(TEXT).obsolete == {"X:3": "X:2", "X:4": None}
 
 
@@ -101,7 +101,7 @@ def test_a_parent_named_by_its_alternative_id_is_found(read):
     assert taxonomy.provenance.dangling_edges == 1
 
 
-def test_an_alternative_id_of_two_terms_is_nobodys_parent(read):
+def test_an_alternative_id_of_two_terms_is_not_a_parent(read):
     text = "[Term]\nid: X:1\nalt_id: X:9\n\n[Term]\nid: X:2\nalt_id: X:9\n\n[Term]\nid: X:3\nis_a: X:9\n"
     taxonomy = read(text)
     assert taxonomy.parents("X:3") == ()
@@ -140,5 +140,5 @@ def test_a_term_without_id_is_refused_with_its_line(read):
 
 
 def test_a_header_alone_describes_no_concept(read):
-    with pytest.raises(NoConceptsError):
+    with pytest.raises(FileError, match="describes no concept"):
         read("format-version: 1.2\n")

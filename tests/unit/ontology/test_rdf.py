@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anonto.errors import MalformedFileError, NoConceptsError
+from anonto.errors import FileError, MalformedFileError
 from anonto.ontology.read import read_ontology
 
 PREFIXES = """@prefix owl: <http://www.w3.org/2002/07/owl#> .
@@ -74,7 +74,7 @@ def test_the_english_label_is_preferred_and_others_are_synonyms(owl):
     assert set(owl.synonyms("DOID:162")) == {"malignancy", "b", "n", "r", "alt"}
 
 
-def test_replacements_stand_as_iri_or_text(owl):
+def test_replacements_are_given_as_iri_or_text(owl):
     assert owl.obsolete == {"DOID:9": "DOID:162", "DOID:8": "DOID:4"}
     assert owl.alternative_ids == {"DOID:267": "DOID:162"}
 
@@ -93,7 +93,7 @@ def test_skos_is_read_when_it_is_declared_more_often(read):
     assert taxonomy.obsolete == {"http://e.org/c": None, "http://e.org/d": b}
 
 
-def test_an_edge_said_from_both_ends_is_one_edge(read):
+def test_an_edge_given_from_both_ends_is_one_edge(read):
     provenance = read(SKOS).provenance
     assert provenance.edges_read == 1
     assert set(provenance.relations) == {"skos:broader", "skos:narrower"}
@@ -101,7 +101,7 @@ def test_an_edge_said_from_both_ends_is_one_edge(read):
 
 def test_the_vocabulary_can_be_forced(read):
     assert read(SKOS, format="owl").ids == ("http://e.org/e",)
-    with pytest.raises(NoConceptsError):
+    with pytest.raises(FileError, match="describes no concept"):
         read(PREFIXES + ":e a owl:Class .", format="skos")
 
 
@@ -122,7 +122,7 @@ def test_a_syntax_error_in_xml_is_refused(read):
 
 
 def test_rdf_without_concepts_describes_none(read):
-    with pytest.raises(NoConceptsError):
+    with pytest.raises(FileError, match="describes no concept"):
         read(PREFIXES + ":a :b :c .")
 
 

@@ -1,4 +1,4 @@
-"""Reading bytes: what is refused, and how each encoding becomes text."""
+"""Reading bytes: refused files, and how each encoding becomes text."""
 
 from __future__ import annotations
 
@@ -11,15 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from anonto.errors import (
-    BinaryFileError,
-    EmptyFileError,
-    EncodingError,
-    ExpansionError,
-    MalformedFileError,
-    MissingFileError,
-    UnreadableFileError,
-)
+from anonto.errors import FileError, MalformedFileError, MissingFileError
 from anonto.ontology import source as source_module
 from anonto.ontology.catalogue import open_ontology
 from anonto.ontology.read import read_ontology
@@ -77,13 +69,13 @@ def test_a_forbidden_file_is_unreadable(tmp_path, monkeypatch):
 
     (tmp_path / "secret.csv").write_text(EDGES)
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(UnreadableFileError, match="Permission denied"):
+    with pytest.raises(FileError, match=r"cannot be read .*Permission denied"):
         read_ontology(tmp_path / "secret.csv")
 
 
 def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UnreadableFileError, match=r"is a pipe or a device, not a file; write what it gives"):
+    with pytest.raises(FileError, match="is a pipe or a device, not a file; save its content"):
         read_ontology(tmp_path / "pipe")
 
 
@@ -94,7 +86,7 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
 )
 def test_a_file_without_content_is_empty(tmp_path, content):
     (tmp_path / "empty.obo").write_bytes(content)
-    with pytest.raises(EmptyFileError):
+    with pytest.raises(FileError, match="is empty"):
         read_ontology(tmp_path / "empty.obo")
 
 
@@ -115,13 +107,13 @@ def test_a_file_without_content_is_empty(tmp_path, content):
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 def test_binary_content_is_refused_with_its_kind(tmp_path, content, kind, packed):
     (tmp_path / "x.csv").write_bytes(gzip.compress(content) if packed else content)
-    with pytest.raises(BinaryFileError, match=kind):
+    with pytest.raises(FileError, match=f"it looks like .*{kind}"):
         read_ontology(tmp_path / "x.csv")
 
 
 def test_gzip_inside_gzip_is_refused(tmp_path):
     (tmp_path / "x.gz").write_bytes(gzip.compress(gzip.compress(EDGES.encode())))
-    with pytest.raises(BinaryFileError, match="gzip inside gzip"):
+    with pytest.raises(FileError, match=r"it looks like .*gzip inside gzip"):
         read_ontology(tmp_path / "x.gz")
 
 
@@ -137,31 +129,31 @@ def test_xml_is_read_in_the_encoding_that_it_declares(tmp_path):
 @pytest.mark.parametrize("encoding", ["iso-8859-99", "windows-1259", "latin-0"])
 def test_an_encoding_that_does_not_exist_is_refused_by_name(tmp_path, encoding):
     (tmp_path / "x.xml").write_text(f'<?xml version="1.0" encoding="{encoding}"?><ICD10CM.tabular/>')
-    with pytest.raises(EncodingError, match=f"declares the encoding '{encoding}'"):
+    with pytest.raises(FileError, match=f"declares the encoding '{encoding}'"):
         read_ontology(tmp_path / "x.xml")
 
 
 def test_a_byte_outside_the_declared_encoding_is_refused_with_its_line(tmp_path):
     (tmp_path / "x.xml").write_bytes(b'<?xml version="1.0" encoding="windows-1252"?>\n<ICD10CM.tabular>\x81')
-    with pytest.raises(EncodingError, match="not windows-1252: line 2 "):
+    with pytest.raises(FileError, match="not windows-1252: line 2 has a byte that is not text"):
         read_ontology(tmp_path / "x.xml")
 
 
 @pytest.mark.parametrize("name", ["a" * 300, "a" * 300 + ".csv", "folder/" + "a" * 300])
-def test_an_overlong_name_is_of_no_file(name):
+def test_an_overlong_name_is_not_a_file(name):
     with pytest.raises(MissingFileError):
         open_ontology(name)
 
 
-def test_bytes_that_are_no_text_are_refused_with_their_line(tmp_path):
+def test_undecodable_bytes_are_refused_with_their_line(tmp_path):
     (tmp_path / "latin.csv").write_bytes("id,parent\na,\nä,a\n".encode("latin-1"))
-    with pytest.raises(EncodingError, match="line 3 "):
+    with pytest.raises(FileError, match="line 3 has a byte that is not text"):
         read_ontology(tmp_path / "latin.csv")
 
 
 def test_a_half_surrogate_in_utf_16_is_refused_with_its_line(tmp_path):
     (tmp_path / "x.csv").write_bytes("id,parent\na,".encode("utf-16") + b"\x00\xd8a\x00")
-    with pytest.raises(EncodingError, match="line 2 "):
+    with pytest.raises(FileError, match="line 2 has a byte that is not text"):
         read_ontology(tmp_path / "x.csv")
 
 
@@ -185,7 +177,7 @@ def test_a_gzip_bomb_is_refused_while_it_unpacks(tmp_path):
         for _ in range(300):
             file.write(b" " * (1 << 20))
     started = time.monotonic()
-    with pytest.raises(ExpansionError, match="200 times"):
+    with pytest.raises(FileError, match="expands beyond 200 times"):
         read_ontology(path)
     assert time.monotonic() - started < 5
 
@@ -193,5 +185,5 @@ def test_a_gzip_bomb_is_refused_while_it_unpacks(tmp_path):
 def test_an_overlong_text_is_refused_whatever_its_ratio(tmp_path, monkeypatch):
     monkeypatch.setattr(source_module, "MAX_EXPANDED_BYTES", 1 << 20)
     (tmp_path / "long.gz").write_bytes(gzip.compress(os.urandom(3 << 20)))
-    with pytest.raises(ExpansionError):
+    with pytest.raises(FileError, match="expands beyond"):
         read_ontology(tmp_path / "long.gz")

@@ -1,4 +1,4 @@
-"""How a concept is written: by the plan and the ontology, and so that it reads back as itself."""
+"""The plan and the ontology decide how a concept is written, and it reads back as itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_concept_reads_back_as_itself(taxonomy: anonto.Taxonomy, name: str
     assert [matcher_of(taxonomy).concept_of(text) for text in texts] == list(taxonomy.ids)
 
 
-def test_a_concept_whose_text_is_anothers_too_is_written_by_its_id() -> None:
+def test_a_concept_that_shares_its_text_is_written_by_its_id() -> None:
     spelling = spelling_of(CODES, "id-without-dots")
     assert [spelling.text(concept, CODES) for concept in ("1.23", "12.3", "E10.1")] == ["1.23", "12.3", "E101"]
 

@@ -9,7 +9,7 @@ import anonto
 from anonto.report.data import report_data
 
 if TYPE_CHECKING:
-    from anonto.release import Release
+    from anonto.masking.release import Release
 
 SEED = 0xC0FFEE_0DDBA11_5EED_5EED_1234567890
 HOSTILE = "<script>alert('x')</script> & “flu” 🤧 $\\frac{1}{2}$"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 ODD = "<script>alert('x')</script> & “x” 🤧"
 POINTS = [
     {"label": f"rank-swap (k = {k})", "method": "rank-swap", "risk": 1 / k, "utility": 1 - k / 100, "on_front": k != 30}
@@ -162,7 +164,7 @@ def test_the_page_asks_for_nothing_complains_of_nothing_and_fits(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_can_be_told_from_its_ground(browser: Any, pages: dict[str, Path], name: str, scheme: str) -> None:
+def test_every_text_contrasts_with_its_background(browser: Any, pages: dict[str, Path], name: str, scheme: str) -> None:
     with Seen(browser, pages[name], scheme=scheme) as seen:
         seen.page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
         found = seen.page.evaluate(CONTRAST)

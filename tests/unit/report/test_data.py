@@ -1,8 +1,8 @@
 import json
 from typing import Any
 
+from anonto.masking.release import Release
 from anonto.methods.registry import METHODS
-from anonto.release import Release
 from anonto.report.counts import SMALL, SMALLEST_SHOWN
 from anonto.report.data import report_data, to_json
 from anonto.report.terminal import terminal_summary
@@ -82,7 +82,7 @@ def test_every_method_has_a_sentence() -> None:
     assert "other-method" in method_sentence("other-method", {"k": 7})
 
 
-def test_a_proved_guarantee_is_told_from_one_that_is_not() -> None:
+def test_proved_and_unproved_guarantees_are_distinguished() -> None:
     proved = guarantee_sentence({"kind": "k-anonymity", "k": 5, "proved": True, "conditions": "one record a person"})
     assert proved == "Proved: k-anonymity, k = 5. It holds on these conditions: one record a person."
     assert guarantee_sentence({"kind": "none", "proved": False, "conditions": "…"}).startswith("No mathematical")

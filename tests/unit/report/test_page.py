@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import anonto
-from anonto.release import Release
+from anonto.masking.release import Release
 from anonto.report.charts import frequency_chart
 from anonto.report.counts import NOT_SHOWN, SMALL
 from anonto.report.data import report_data
@@ -103,7 +103,7 @@ def test_a_script_in_a_name_a_label_a_sentence_or_a_plan_is_only_text(data: dict
     assert f"# {script}" in page.text
 
 
-def test_nothing_that_must_stay_in_the_house_is_shown(html: str, release: Release) -> None:
+def test_nothing_confidential_is_shown(html: str, release: Release) -> None:
     assert str(release.seed.number) not in html
     assert f"{release.seed.number:x}" not in html.lower()
     for secret in ("secret-folder", "person 1", "zip1", "cell value"):

@@ -1,4 +1,4 @@
-"""What a report draws, counted on tables small enough to count by hand."""
+"""The pictures of a report, counted on tables small enough to count by hand."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from anonto.attacks.shares import percent
+from anonto.encoding.comparison import BothCells, compare_column
+from anonto.encoding.description import ColumnDescription
+from anonto.encoding.prepare import opener
 from anonto.report.charts import heat_map, linkage_chart, moved_chart
 from anonto.report.counts import NOT_SHOWN, SMALL
 from anonto.report.gate import Gate
 from anonto.report.pictures import CLASS_SIZES, MOVED_BINS, class_bin, moved_bin, pictures_of
-from anonto.report.svg import drawing, element, shortened, text
-from anonto.risk.telling import percent
-from anonto.table.comparison import BothCells, compared_column
-from anonto.table.description import ColumnDescription
-from anonto.table.prepare import opener
+from anonto.report.svg import drawing, element, shorten, text
 
 DESCRIBED = {"illness": ColumnDescription(ontology="illnesses"), "age": ColumnDescription(kind="numeric")}
 
@@ -25,7 +25,7 @@ DESCRIBED = {"illness": ColumnDescription(ontology="illnesses"), "age": ColumnDe
 def pictures(before: pl.DataFrame, after: pl.DataFrame) -> dict[str, Any]:
     open_once = opener()
     columns = {
-        name: compared_column(name, BothCells.of(before[name], after[name]), described, open_once)
+        name: compare_column(name, BothCells.of(before[name], after[name]), described, open_once)
         for name, described in DESCRIBED.items()
     }
     return pictures_of(columns, [tuple(DESCRIBED)], tuple(DESCRIBED), columns)
@@ -158,4 +158,4 @@ def test_hidden_bins_are_pale_and_texts_are_never_formulas() -> None:
     assert "<desc>&lt;described&gt;</desc>" in svg
     assert ET.fromstring(svg).get("aria-label") == 'a "title"'  # noqa: S314 - our own
     assert element("line", x1=1 / 3, stroke_width=None, class_="a") == '<line x1="0.33" class="a"/>'
-    assert shortened("abcdef, g", 8) == "abcdef…"
+    assert shorten("abcdef, g", 8) == "abcdef…"

@@ -12,17 +12,8 @@ from hypothesis import strategies as st
 import anonto
 import oracles
 from anonto import stats
-from anonto.errors import (
-    DuplicateColumnError,
-    InputError,
-    LengthError,
-    MissingColumnError,
-    NotInOrderError,
-    NotNumericError,
-    ParameterError,
-    UnknownKeyError,
-)
-from anonto.plan import PLAN_KEYS as PLAN_KEYS_OF_FILES
+from anonto.errors import ColumnError, InputError, ParameterError, PlanError
+from anonto.masking.plan import PLAN_KEYS as PLAN_KEYS_OF_FILES
 from anonto.stats.records import PLAN_KEYS
 
 ILLS = anonto.read_ontology("illnesses")
@@ -101,7 +92,7 @@ def test_some_records_give_some_rows() -> None:
 
 
 @pytest.mark.parametrize("records", [[True, False], [3], [-1], [0.5], ["0"], [[0]]])
-def test_what_are_no_positions_and_no_mask_is_refused(records: list[object]) -> None:
+def test_a_selection_that_is_neither_positions_nor_a_mask_is_refused(records: list[object]) -> None:
     table = {"illness": ["flu", "burn", "measles"], "age": [1, 5, 9]}
     with pytest.raises(ParameterError, match="positions from 0 to 2, or a boolean for each record"):
         stats.record_distances(table, PLAN, records=records)
@@ -130,10 +121,10 @@ def test_numbers_near_the_largest_have_distances() -> None:
         ("plan.toml", ParameterError, "anonto.Plan.from_toml"),
         (Path("plan.toml"), ParameterError, "anonto.Plan.from_toml"),
         (None, ParameterError, "plan must be a Plan"),
-        ({"colums": {}}, UnknownKeyError, "The plan has no key 'colums' .did you mean 'columns'"),
+        ({"colums": {}}, PlanError, "The plan has no key 'colums' .did you mean 'columns'"),
     ],
 )
-def test_what_is_no_plan_is_refused(plan: object, error: type[Exception], says: str) -> None:
+def test_an_invalid_plan_is_refused(plan: object, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         stats.record_distances({"age": [1, 2]}, plan)
 
@@ -146,24 +137,24 @@ def test_a_plan_with_steps_is_a_plan() -> None:
 
 
 @pytest.mark.parametrize("table", [[[1, 2]], "table.csv", pl.LazyFrame({"age": [1]})])
-def test_what_is_no_table_is_refused(table: object) -> None:
+def test_a_value_that_is_not_a_table_is_refused(table: object) -> None:
     with pytest.raises(ParameterError, match="table must be a pandas, polars or pyarrow table, or a mapping"):
         stats.record_distances(table, PLAN)
 
 
 def test_repeated_names_are_refused() -> None:
-    with pytest.raises(DuplicateColumnError, match="'age'"):
+    with pytest.raises(ColumnError, match="The table has more than one column named 'age'"):
         stats.record_distances(pd.DataFrame([[1, 2]], columns=["age", "age"]), PLAN)
 
 
 @pytest.mark.parametrize("numbers", [[1e20, 2.0], np.array([1e300, 2.0]), pl.Series([1e20, None])])
 def test_inexact_numbers_are_counted_and_not_shown(numbers: object) -> None:
-    with pytest.raises(InputError, match=r"1 cell holds a floating-point number of 2\^53 or more") as caught:
+    with pytest.raises(InputError, match=r"1 cell contains a floating-point number of 2\^53 or more") as caught:
         stats.record_distances({"x": numbers}, {"columns": {"x": {"kind": "numeric"}}})
     assert "e+" not in str(caught.value)
 
 
-def test_no_records_are_said_to_be_none() -> None:
+def test_an_empty_table_is_described_as_empty() -> None:
     with pytest.raises(InputError, match="Column 'x' has no cells"):
         stats.record_distances({"x": []}, {"columns": {"x": {"kind": "numeric"}}})
 
@@ -171,20 +162,25 @@ def test_no_records_are_said_to_be_none() -> None:
 @pytest.mark.parametrize(
     ("table", "columns", "error", "says"),
     [
-        ({"x": ["a"]}, {"y": {"kind": "numeric"}}, MissingColumnError, "no column 'y'"),
-        ({"x": ["a"]}, {"x": {"knd": "numeric"}}, UnknownKeyError, "did you mean 'kind'"),
+        ({"x": ["a"]}, {"y": {"kind": "numeric"}}, ColumnError, "The table has no column 'y'"),
+        ({"x": ["a"]}, {"x": {"knd": "numeric"}}, PlanError, "no key .*did you mean 'kind'"),
         ({"x": ["a"]}, {"x": {"kind": "number"}}, ParameterError, "nominal, ordinal, numeric"),
-        ({"x": ["secret", 1]}, {"x": {"kind": "numeric"}}, NotNumericError, "1 distinct value of column 'x'"),
-        ({"x": ["inf", 1]}, {"x": {"kind": "numeric"}}, NotNumericError, "no finite number"),
-        ({"x": ["secret"]}, {"x": {"kind": "ordinal", "order": ["a"]}}, NotInOrderError, "not in its order"),
+        (
+            {"x": ["secret", 1]},
+            {"x": {"kind": "numeric"}},
+            ColumnError,
+            "1 distinct value of column 'x' is not a finite number",
+        ),
+        ({"x": ["inf", 1]}, {"x": {"kind": "numeric"}}, ColumnError, "is not a finite number"),
+        ({"x": ["secret"]}, {"x": {"kind": "ordinal", "order": ["a"]}}, ColumnError, "not in its order"),
         ({"x": ["secret"]}, {"x": {"kind": "ordinal"}}, ParameterError, "order"),
         ({"x": ["secret"]}, {"x": {"kind": "nominal"}}, ParameterError, "ontology"),
         ({"x": [None]}, {"x": {"kind": "numeric"}}, InputError, "all 1 cell"),
         (
             {"x": ["1"], "y": ["1", "2"]},
             {"x": {"kind": "numeric"}, "y": {"kind": "numeric"}},
-            LengthError,
-            "1 and 2",
+            ColumnError,
+            "different lengths .1 and 2",
         ),
         ({"x": ["1"]}, {}, ParameterError, "at least one column"),
         ({"x": ["1"]}, {"x": {"role": "identifier"}}, ParameterError, "no identifier"),

@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracles
-from anonto.errors import (
-    AbsentRootError,
-    ColumnTypeError,
-    CycleError,
-    NoConceptsError,
-    OutsideRootError,
-    UnknownConceptError,
-)
+from anonto.errors import ColumnError, FileError, OntologyError
 from anonto.taxonomy.build import Draft
 from anonto.taxonomy.taxonomy import Provenance, Taxonomy
 from strategies import Parents, hierarchies, taxonomy_of
@@ -56,7 +49,7 @@ def test_the_least_common_subsumer_follows_the_rule(parents: Parents, data: st.D
     assert tax.least_common_subsumer(*concepts) == oracles.least_common_subsumer(graph, concepts)
 
 
-def test_of_several_minimal_subsumers_the_deepest_then_narrowest_then_smallest_is_taken() -> None:
+def test_among_several_minimal_subsumers_the_deepest_then_narrowest_then_smallest_is_taken() -> None:
     shallow_and_deep = {"r": (), "x": ("r",), "s": ("r",), "d": ("x",), "a": ("s", "d"), "b": ("s", "d")}
     assert taxonomy_of(shallow_and_deep).least_common_subsumer("a", "b") == "d"
     wide_and_narrow = {"r": (), "n": ("r",), "m": ("r",), "a": ("m", "n"), "b": ("m", "n"), "z": ("m",)}
@@ -89,31 +82,31 @@ def test_repeated_and_dangling_edges_are_kept_out_and_counted() -> None:
 
 
 def test_a_cycle_is_refused_and_its_nodes_are_named() -> None:
-    with pytest.raises(CycleError, match="through 3 concepts") as caught:
+    with pytest.raises(OntologyError, match=r"form a cycle .*through 3 concepts") as caught:
         taxonomy_of({"r": (), "a": ("b", "r"), "b": ("c",), "c": ("a",), "below": ("a",)})
-    assert [sorted(cycle) for cycle in caught.value.cycles] == [["a", "b", "c"]]
+    assert [sorted(cycle) for cycle in caught.value.values] == [["a", "b", "c"]]
 
 
 def test_a_concept_that_is_its_own_parent_is_a_cycle() -> None:
-    with pytest.raises(CycleError, match="a → a"):
+    with pytest.raises(OntologyError, match=r"form a cycle .*a → a"):
         taxonomy_of({"a": ("a",)})
 
 
 def test_a_long_cycle_is_named_without_an_edge_that_does_not_exist() -> None:
     n = 20
-    with pytest.raises(CycleError, match=r"n11 → … \(8 more\) → n0;") as caught:
+    with pytest.raises(OntologyError, match=r"form a cycle .*n11 → … \(8 more\) → n0;") as caught:
         taxonomy_of({f"n{i}": (f"n{(i + 1) % n}",) for i in range(n)})
-    assert caught.value.cycles == (tuple(f"n{i}" for i in range(n)),)
+    assert caught.value.values == (tuple(f"n{i}" for i in range(n)),)
 
 
 def test_two_cycles_are_both_named() -> None:
-    with pytest.raises(CycleError) as caught:
+    with pytest.raises(OntologyError, match="form a cycle") as caught:
         taxonomy_of({"a": ("b",), "b": ("a",), "x": ("y",), "y": ("x",)})
-    assert len(caught.value.cycles) == 2
+    assert len(caught.value.values) == 2
 
 
 def test_no_concepts_is_an_error() -> None:
-    with pytest.raises(NoConceptsError):
+    with pytest.raises(FileError, match="describes no concept"):
         taxonomy_of({})
 
 
@@ -128,7 +121,7 @@ def test_an_id_of_no_concept_is_kept_out_of_the_message() -> None:
         tax.depth,
         tax.synonyms,
     ):
-        with pytest.raises(UnknownConceptError) as caught:
+        with pytest.raises(OntologyError, match="no concept of taxonomy") as caught:
             ask("Jane Doe")
         assert caught.value.values == ("Jane Doe",)
         assert "Jane" not in str(caught.value)
@@ -153,12 +146,12 @@ def test_root_policies_choose_the_part() -> None:
     assert tax.rooted("lcs", ["a", "b"]).roots == ("m",)
     assert tax.rooted("lcs", ["a"]).ids == ("a",)
     assert tax.rooted("m", ["a"]).roots == ("m",)
-    with pytest.raises(OutsideRootError) as caught:
+    with pytest.raises(OntologyError, match="outside the declared root") as caught:
         tax.rooted("m", ["a", "z"])
     assert caught.value.values == ("z",)
-    with pytest.raises(AbsentRootError, match="give 'ontology', 'lcs' or a concept id"):
+    with pytest.raises(OntologyError, match="give 'ontology', 'lcs' or a concept id"):
         tax.rooted("nowhere", ["a"])
-    with pytest.raises(AbsentRootError, match="give a concept id"):
+    with pytest.raises(OntologyError, match="give a concept id"):
         tax.below("ontology")
 
 
@@ -208,7 +201,7 @@ def test_the_mappings_cannot_be_written_to() -> None:
 @pytest.mark.parametrize("copied", [lambda tax: pickle.loads(pickle.dumps(tax)), copy.copy, copy.deepcopy])  # noqa: S301
 def test_a_copy_is_the_same_and_as_frozen(copied) -> None:
     tax = renamed()
-    tax.remembered("a function", lambda: lambda: None)
+    tax.compute_once("a function", lambda: lambda: None)
     again = copied(tax)
     assert (again.ids, again.roots, again.provenance) == (tax.ids, tax.roots, tax.provenance)
     assert (again.obsolete, again.alternative_ids, again.index) == (tax.obsolete, tax.alternative_ids, tax.index)
@@ -225,15 +218,15 @@ def test_an_arrow_column_of_ids_is_unwrapped() -> None:
     for column in (pa.array(["b", "e"]), pa.chunked_array([["b"], ["e"]]), [pa.scalar("b"), pa.scalar("e")]):
         assert np.array_equal(tax.distances(column), expected)
     assert tax.rooted("lcs", pa.array(["b", "e"])).roots == ("b",)
-    with pytest.raises(UnknownConceptError) as caught:
+    with pytest.raises(OntologyError, match="no concept of taxonomy") as caught:
         tax.distances(pa.array(["b", "nowhere", None]))
     assert caught.value.values == ("nowhere", None)
 
 
-def test_one_text_is_no_column_of_letters() -> None:
+def test_one_text_is_not_a_column_of_letters() -> None:
     tax = taxonomy_of({"C": (), "O": ("C",), "CO": ("C",)})
     for ask in (tax.distances, tax.numbers, lambda ids: tax.distances(["C"], ids), lambda ids: tax.rooted("lcs", ids)):
-        with pytest.raises(ColumnTypeError, match="A str is not a column"):
+        with pytest.raises(ColumnError, match="A str is not a column"):
             ask("CO")
 
 

@@ -1,4 +1,4 @@
-"""What a masked column lost, against the definitions written out cell by cell."""
+"""The losses of a masked column, against the definitions written out cell by cell."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 import anonto
 import oracles
-from anonto.table.comparison import BothCells, ComparedColumn, compared_column
-from anonto.table.description import ColumnDescription
-from anonto.table.prepare import opener
+from anonto.encoding.comparison import BothCells, ComparedColumn, compare_column
+from anonto.encoding.description import ColumnDescription
+from anonto.encoding.prepare import opener
 from anonto.utility import columns as module
 from anonto.utility.columns import column_losses
+from budget import examples
 from strategies import hierarchies_with_columns, taxonomy_of
 
 ILLNESSES = anonto.read_ontology("illnesses")
@@ -26,14 +27,14 @@ SEED = 1 << 90
 
 def compared(original: list[Any], masked: list[Any], **description: Any) -> ComparedColumn:
     series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
-    return compared_column("c", BothCells.of(*series), ColumnDescription(**description), opener())
+    return compare_column("c", BothCells.of(*series), ColumnDescription(**description), opener())
 
 
 def with_gaps(values: list[str], gaps: set[int]) -> list[Any]:
     return [None if place in gaps else value for place, value in enumerate(values)]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     case=hierarchies_with_columns(columns=2, min_records=2, max_concepts=9),
     measure=st.sampled_from(["wu-palmer", "ancestor", "rada"]),
@@ -80,7 +81,7 @@ def test_a_column_of_concepts_loses_what_the_definitions_say(case: Any, measure:
         assert one["change"] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     cells=st.lists(st.tuples(*[st.one_of(st.none(), st.integers(-5, 60))] * 2), min_size=2, max_size=14).filter(
         lambda rows: rows[0][0] is not None and rows[0][1] is not None
@@ -152,7 +153,7 @@ def test_a_column_that_had_no_spread_has_no_relative_loss_when_it_moves() -> Non
     assert found["mean_distance"] > 0
 
 
-def test_columns_without_any_value_on_a_side_are_told_as_moved() -> None:
+def test_columns_empty_on_one_side_are_reported_as_moved() -> None:
     found = column_losses(compared(["flu", "burn"], [None, None], ontology=ILLNESSES))
     assert (found["rmse"], found["changed"], found["farthest"], found["cells"]) == (1.0, 1.0, 1.0, 2)
     assert "mean_shift" not in found
@@ -172,8 +173,8 @@ def test_the_shift_of_the_mean_is_measured_as_the_column_says(content: str) -> N
     column = compared(before, after, ontology=ILLNESSES, measure="lin", information_content=content)
     found = column_losses(column)
     assert found["semantic_mean"] == {"original": "flu", "masked": "burn"}
-    place = {concept: code for code, concept in enumerate(column.attribute.concepts)}  # type: ignore[attr-defined]
-    expected = column.attribute.distances()[place["flu"], place["burn"]]
+    place = {concept: code for code, concept in enumerate(column.value_space.concepts)}  # type: ignore[attr-defined]
+    expected = column.value_space.distances()[place["flu"], place["burn"]]
     assert found["mean_shift"] == pytest.approx(expected)
 
 

@@ -1,4 +1,4 @@
-"""What pairs of columns lost, against the definitions and against scipy."""
+"""The losses of pairs of columns, against the definitions and against scipy."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from scipy.stats.contingency import association
 
 import anonto
 import oracles
-from anonto.table.comparison import BothCells, ComparedColumn, compared_column
-from anonto.table.description import ColumnDescription
-from anonto.table.prepare import opener
+from anonto.encoding.comparison import BothCells, ComparedColumn, compare_column
+from anonto.encoding.description import ColumnDescription
+from anonto.encoding.prepare import opener
 from anonto.utility import pairs as module
 from anonto.utility.pairs import pair_losses
 from anonto.utility.sampling import Sampling
+from budget import examples
 
 ILLNESSES = anonto.read_ontology("illnesses")
 LEAVES = ["flu", "measles", "burn", "fracture"]
@@ -46,7 +47,7 @@ TABLES = st.lists(
 
 def compared(name: str, original: list[Any], masked: list[Any]) -> ComparedColumn:
     series = [pl.Series(cells, dtype=pl.String) for cells in (original, masked)]
-    return compared_column(name, BothCells.of(*series), ColumnDescription(**KINDS[name]), opener())
+    return compare_column(name, BothCells.of(*series), ColumnDescription(**KINDS[name]), opener())
 
 
 def found_for(first: ComparedColumn, second: ComparedColumn) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def number(name: str, text: str) -> float:
     return float(ORDER.index(text)) if name in {"pain", "fear"} else float(text)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(rows=TABLES, names=st.lists(st.sampled_from(sorted(CELLS)), min_size=2, max_size=2, unique=True))
 def test_pairs_lose_what_the_definitions_say(rows: list[Any], names: list[str]) -> None:
     cells = {name: [[row[name][side] for row in rows] for side in (0, 1)] for name in names}

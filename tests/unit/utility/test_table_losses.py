@@ -11,10 +11,10 @@ from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeRegressor
 
 import anonto
-from anonto.rng import Seed
-from anonto.table.comparison import BothCells, ComparedColumn, compared_column
-from anonto.table.description import ColumnDescription
-from anonto.table.prepare import opener
+from anonto.encoding.comparison import BothCells, ComparedColumn, compare_column
+from anonto.encoding.description import ColumnDescription
+from anonto.encoding.prepare import opener
+from anonto.random.streams import Seed
 from anonto.utility import table as module
 from anonto.utility.sampling import Sampling
 from anonto.utility.table import prediction, propensity
@@ -32,14 +32,14 @@ def compared(name: str, original: Any, masked: Any) -> ComparedColumn:
     series = [
         pl.Series([None if x is None else str(x) for x in cells], dtype=pl.String) for cells in (original, masked)
     ]
-    return compared_column(name, BothCells.of(*series), ColumnDescription(**KINDS[name]), opener())
+    return compare_column(name, BothCells.of(*series), ColumnDescription(**KINDS[name]), opener())
 
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def test_an_unmasked_table_cannot_be_told_apart() -> None:
+def test_an_unmasked_table_is_indistinguishable_from_the_original() -> None:
     age, illness = rng().integers(0, 90, 600), rng(1).choice(LEAVES, 600)
     for columns in (
         [compared("age", age, age), compared("illness", illness, illness)],
@@ -50,7 +50,7 @@ def test_an_unmasked_table_cannot_be_told_apart() -> None:
         assert 0.4 < found["pmse_ratio"] < 1.8
 
 
-def test_tables_without_a_common_value_are_told_apart_always() -> None:
+def test_tables_without_a_common_value_are_always_distinguished() -> None:
     age = rng().integers(0, 50, 600)
     found = propensity([compared("age", age, age + 100)], Sampling())
     assert found["pmse"] == pytest.approx(0.25, abs=1e-3)
@@ -60,7 +60,7 @@ def test_tables_without_a_common_value_are_told_apart_always() -> None:
     assert gone["pmse"] == pytest.approx(0.25, abs=1e-3)
 
 
-def test_a_pair_whose_dependence_is_lost_is_told_apart_though_its_margins_are_kept() -> None:
+def test_a_lost_dependence_is_detected_even_if_the_margins_are_kept() -> None:
     age = rng().integers(0, 90, 2000)
     stay = age // 10
     lost = propensity([compared("age", age, rng(1).permutation(age)), compared("stay", stay, stay)], Sampling())
@@ -76,7 +76,7 @@ def test_hardly_any_rows_are_not_judged() -> None:
     assert prediction([age], age, Sampling()) == {}
 
 
-def test_a_column_is_predicted_from_the_others_as_well_as_they_tell_it() -> None:
+def test_a_column_is_predicted_as_well_as_the_others_determine_it() -> None:
     illness = rng().choice(LEAVES, 800)
     city = np.where(np.isin(illness, LEAVES[:2]), "x", "y")
     target = compared("city", city, city)
@@ -96,14 +96,14 @@ def test_the_score_of_numbers_is_the_share_of_the_variance_that_is_explained() -
     columns = [compared("age", age, age), compared("stay", stay, stay)]
     sampling = Sampling(Seed(7))
     found = prediction(columns, columns[1], sampling)
-    order = sampling.shuffled("halves of the prediction", np.arange(400))
+    order = sampling.shuffle("halves of the prediction", np.arange(400))
     learn, test = order[::2], order[1::2]
     model = DecisionTreeRegressor(max_depth=8, min_samples_leaf=5, random_state=0).fit(age[learn, None], stay[learn])
     assert found["original"] == pytest.approx(r2_score(stay[test], model.predict(age[test, None])), abs=1e-3)
     assert found["blind"] == 0.0
 
 
-def test_models_say_nothing_of_their_own() -> None:
+def test_models_print_nothing() -> None:
     """Warnings are errors here: very many classes, numbers beyond 32 bits, one class, missing answers."""
     texts = [f"t{n}" for n in range(60)]
     city = compared("city", texts, texts)

@@ -1,4 +1,4 @@
-"""Raw codes on disk to masked ones: for each masked column places in its palette, batch by batch."""
+"""Masks raw codes on disk, batch by batch: for each masked column places in its palette."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from anonto.engine.files.count import CodesOnDisk
-    from anonto.engine.files.spilling import Spilled
-    from anonto.engine.room import Room
-    from anonto.masking.fitted import FittedSteps
+    from anonto.engine.files.spill import SpillFile
+    from anonto.masking.fitted import FittedPlan
     from anonto.masking.released import StepTally, Tallies
+    from anonto.runtime.memory_limit import MemoryLimit
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MaskedCodes:
-    """What became of the rows that stay."""
+    """The masked codes of the rows that stay."""
 
-    places: Mapping[str, Spilled]
-    """For each masked column places in its palette."""
-    numbers: Mapping[str, Spilled]
-    """For columns of which any cell may be a new number, these."""
-    kept: Spilled | None
-    """Which rows stay; None for all."""
+    places: Mapping[str, SpillFile]
+    """Places in the palette of each masked column."""
+    numbers: Mapping[str, SpillFile]
+    """New numbers, for the columns that may have some."""
+    kept: SpillFile | None
+    """Mask of the rows that stay; None for all."""
 
 
-def apply_to_batches(
-    fitted: FittedSteps, codes: CodesOnDisk, new_file: Callable[[str], Spilled], room: Room
+def apply_on_disk(
+    fitted: FittedPlan, codes: CodesOnDisk, new_file: Callable[[str], SpillFile], limit: MemoryLimit
 ) -> tuple[MaskedCodes, Tallies]:
-    """Mask all batches into further files, and tell what became of the rows."""
+    """Mask all batches into further files and return the tallies of the rows."""
     places = {name: new_file(f"places-{place}") for place, name in enumerate(fitted.columns)}
     numbers = {name: new_file(f"numbers-{place}") for place, name in enumerate(fitted.numbers)}
     kept = None if codes.dropping is None else new_file("kept")
     tallies = fitted.tallies()
     batches = codes.batches if fitted.steps or kept is not None else []
-    for batch, out, found, rows in fitted.apply_all(batches, codes.read):
+    for batch, out, found, rows in fitted.apply_to_batches(batches, codes.read):
         for name, (own, further) in out.items():
             places[name].append(own)
             if further is not None:
@@ -46,18 +46,18 @@ def apply_to_batches(
         tallies.add(found)
         if kept is not None:
             kept.append(codes.stays(batch, rows))
-        _require_few_moves(tallies.steps, room)
+        _require_few_moves(tallies.steps, limit)
     for file in (*places.values(), *numbers.values(), *([] if kept is None else [kept])):
         file.finish()
     return MaskedCodes(places, numbers, kept), tallies
 
 
-def _require_few_moves(tallies: Sequence[StepTally], room: Room) -> None:
-    """Refuse columns in which what became what alone fills the memory."""
+def _require_few_moves(tallies: Sequence[StepTally], limit: MemoryLimit) -> None:
+    """Refuse columns whose moves between values alone fill the memory."""
     for tally in tallies:
         moved = {name: one.moved for name, one in tally.columns.items() if one.moved is not None}
-        if BYTES_PER_MOVE * sum(one.n_held for one in moved.values()) <= room.of_step:
+        if BYTES_PER_MOVE * sum(one.n_held for one in moved.values()) <= limit.for_step:
             continue
-        needed = BYTES_PER_MOVE * sum(one.counted().counts.size for one in moved.values())
-        if needed > room.of_step:
-            raise room.too_small("Masking", list(moved), needed, "what becomes of their values")
+        needed = BYTES_PER_MOVE * sum(one.totals().counts.size for one in moved.values())
+        if needed > limit.for_step:
+            raise limit.too_small("Masking", list(moved), needed, "what becomes of their values")

@@ -1,9 +1,9 @@
 """Equi-width swapping of more records than fit into memory: rows wait on disk, some bins at a time.
 
 1. Rows are scattered to files by the bin that they are in, as many bins to a file as fit.
-2. File after file the records of each bin are exchanged, as `anonto.methods.cells` says. What becomes of the rows goes
-   on to files by their own numbers.
-3. There they are put in order.
+2. File after file the records of each bin are exchanged, as `anonto.methods.grid_swap` says. The outcome of the rows
+   is written to files by the numbers of the rows.
+3. These files are put in order.
 """
 
 from __future__ import annotations
@@ -15,48 +15,45 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.record_counts import CountedRecords, RecordCounter
+from anonto.encoding.records import Records
 from anonto.methods.bins import strata
-from anonto.methods.cells import facts_of_parts
-from anonto.methods.equi_width_swap import exchanged_rows
+from anonto.methods.grid_swap import exchange_rows, facts_of_parts
 from anonto.methods.row_masking import RowMasker
-from anonto.table.record_counts import CountedRecords, RecordCounter
-from anonto.table.records import Records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Codes, Floats, Longs
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.engine.files.count import CodesOnDisk
+    from anonto.engine.files.spill import SpillFile
+    from anonto.masking.released import ReleasedColumn
+    from anonto.methods.grid_swap import CellMethod, Grid
+    from anonto.random.streams import Key
+    from anonto.runtime.memory_limit import MemoryLimit
 
-    from anonto.engine.files.spilling import Spilled
-    from anonto.engine.room import Room
-    from anonto.methods.cells import Grid
-    from anonto.methods.equi_width_swap import EquiWidthSwap
-    from anonto.rng import Key
-    from anonto.table.attributes import Attribute
-
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 CELL_BITS = 20
-"""Rows are counted by so many bits of what stands for their bin, before they are scattered."""
+"""Rows are counted by this many bits of the identity of their bin before they are scattered."""
 OF_ROW, OF_COLUMN = 140, 16
-"""What a row of a file takes while it is worked on, and what each of its columns takes."""
+"""Bytes that a row of a file takes during processing, and bytes of each of its columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MaskerOnDisk(RowMasker):
-    """Hands the rows of a stretch what they become; see `anonto.methods.row_masking.RowMasker`."""
+    """Reads the outcome of the rows of a batch from disk; see `anonto.methods.row_masking.RowMasker`."""
 
-    attributes: tuple[Attribute, ...]
+    value_spaces: tuple[ValueSpace, ...]
     firsts: Sequence[int]
-    """The number of the first row of each stretch."""
-    files: Sequence[Spilled]
-    """For each column the released codes, stretch by stretch."""
-    told: Mapping[str, Any]
+    """The number of the first row of each batch."""
+    files: Sequence[SpillFile]
+    """The released codes of each column, batch by batch."""
+    evidence: Mapping[str, Any]
 
-    def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | NDArray[np.float64]]:
-        """The released codes of rows of one stretch."""
+    def apply(self, columns: Sequence[Codes], rows: Longs, key: Key) -> list[Codes | Floats]:
+        """The released codes of rows of one batch."""
         del columns, key
         if not rows.size:
             return [np.empty(0, dtype=np.int32) for _ in self.files]
@@ -64,49 +61,58 @@ class MaskerOnDisk(RowMasker):
         return [file.read(number)[rows - self.firsts[number]] for file in self.files]
 
     def facts(self) -> Mapping[str, Any]:
-        """What the evidence says of the bins."""
-        return self.told
+        """Evidence about the bins."""
+        return self.evidence
 
 
 @dataclass(slots=True, eq=False)
 class BinsOnDisk:
-    """A step in the making."""
+    """A grid swap of rows that wait on disk."""
 
-    method: EquiWidthSwap
-    names: tuple[str, ...]
-    attributes: tuple[Attribute, ...]
-    codes_of: Callable[[int], tuple[list[Codes], Longs]]
-    """For the number of a stretch the codes of its rows, column by column, and the numbers of these rows."""
-    firsts: Sequence[int]
-    """The number of the first row of each stretch, and behind them that of all rows."""
-    room: Room
+    method: CellMethod
+    columns: tuple[ReleasedColumn, ...]
+    value_spaces: tuple[ValueSpace, ...]
+    codes: CodesOnDisk
+    limit: MemoryLimit
     folder: Path
-    new_file: Callable[[str], Spilled]
+    new_file: Callable[[str], SpillFile]
     untouched: list[int] = field(default_factory=list)
-    """When all is done: for each column the cells with a value that had no partner."""
+    """The cells of each column with a value that had no partner, once all rows are exchanged."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def firsts(self) -> list[int]:
+        """The number of the first row of each batch, and last the number of all rows."""
+        return self.codes.firsts
+
+    def codes_of(self, number: int) -> tuple[list[Codes], Longs]:
+        """The codes of the rows of a batch, column by column, and the numbers of these rows."""
+        raw, rows = self.codes.read(slice(number, number + 1))
+        return [column.codes(raw[column.name]) for column in self.columns], rows
 
     def masker(self, key: Key, name: str) -> MaskerOnDisk:
-        """Exchange all records; what becomes of the rows waits in files that begin with a name."""
-        grid = self.method.grid(self._records(CountedRecords.of([np.empty(0, np.int32) for _ in self.names])))
+        """Exchange all records; the outcome of the rows waits in files whose names begin with a name."""
+        grid = self.method.grid(self.names, self.value_spaces)
         per_row = OF_ROW + OF_COLUMN * len(self.names)
-        most_rows = max(1, self.room.of_step // (2 * per_row))
-        rows_of_cell = self._looked_through(grid)
+        most_rows = max(1, self.limit.for_step // (2 * per_row))
+        rows_of_cell = self._count_cells(grid)
         file_of_cell = files_of_cells(rows_of_cell, most_rows)
         largest = int(np.bincount(file_of_cell, weights=rows_of_cell).max())
-        if per_row * largest > self.room.of_step:
+        if per_row * largest > self.limit.for_step:
             what = f"bins of {largest:,} records"
-            raise self.room.too_small(self.method.name, self.names, per_row * largest, what)
-        scattered = self._scattered(grid, file_of_cell)
+            raise self.limit.too_small(self.method.name, self.names, per_row * largest, what)
+        scattered = self._scatter(grid, file_of_cell)
         groups = _groups(self.firsts, most_rows)
         firsts = np.array([self.firsts[one] for one in groups[:-1]])
-        done, facts = self._exchanged(grid, key, scattered, int(file_of_cell[-1]) + 1, firsts)
-        return MaskerOnDisk(self.attributes, self.firsts[:-1], self._in_order(done, groups, name), facts)
+        done, facts = self._exchange(grid, key, scattered, int(file_of_cell[-1]) + 1, firsts)
+        return MaskerOnDisk(self.value_spaces, self.firsts[:-1], self._in_order(done, groups, name), facts)
 
-    def _records(self, counted: CountedRecords) -> Records:
-        return Records(self.names, self.attributes, counted.codes, counted.counts)
-
-    def _looked_through(self, grid: Grid) -> Longs:
-        """Rows by cells; patterns of missing cells that few rows have are refused."""
+    def _count_cells(self, grid: Grid) -> Longs:
+        """Count rows by cell; refuse patterns of missing cells that few rows have."""
         rows_of_cell = np.zeros(1 << CELL_BITS, np.int64)
         patterns = RecordCounter(len(self.names))
         for number in range(len(self.firsts) - 1):
@@ -114,27 +120,28 @@ class BinsOnDisk:
             patterns.add(CountedRecords.of([np.minimum(column, 0) for column in columns]))
             cells = _cells(grid, _with_any_value(columns, rows)[0])
             rows_of_cell += np.bincount(cells, minlength=rows_of_cell.size)
-        strata(self._records(patterns.counted()), 2)
+        found = patterns.totals()
+        strata(Records(self.names, self.value_spaces, found.codes, found.counts), 2)
         return rows_of_cell
 
-    def _scattered(self, grid: Grid, file_of_cell: Longs) -> _Scattered:
-        scattered = _Scattered(self.folder, "bins", len(self.names))
+    def _scatter(self, grid: Grid, file_of_cell: Longs) -> _ScatteredRows:
+        scattered = _ScatteredRows(self.folder, "bins", len(self.names))
         for number in range(len(self.firsts) - 1):
             columns, rows = _with_any_value(*self.codes_of(number))
             scattered.add(file_of_cell[_cells(grid, columns)], rows, columns)
         return scattered
 
-    def _exchanged(
-        self, grid: Grid, key: Key, scattered: _Scattered, n_files: int, groups: Longs
-    ) -> tuple[_Scattered, dict[str, Any]]:
-        """Rows with the record that they become, by stretches of their numbers; and what is known of the bins."""
-        done, facts = _Scattered(self.folder, "done", len(self.names)), []
+    def _exchange(
+        self, grid: Grid, key: Key, scattered: _ScatteredRows, n_files: int, groups: Longs
+    ) -> tuple[_ScatteredRows, dict[str, Any]]:
+        """Rows with the record that they become, by ranges of their numbers; and evidence about the bins."""
+        done, facts = _ScatteredRows(self.folder, "done", len(self.names)), []
         self.untouched = [0] * len(self.names)
         for number in range(n_files):
             rows, columns = scattered.read(number)
             if not rows.size:
                 continue
-            found = exchanged_rows(self.method, self.names, self.attributes, grid, key, columns)
+            found = exchange_rows(self.method, grid, key, columns)
             del columns
             group = np.searchsorted(groups, rows, side="right") - 1
             done.add(group, rows, found.released)
@@ -142,8 +149,8 @@ class BinsOnDisk:
             self.untouched = [before + now for before, now in zip(self.untouched, found.untouched, strict=True)]
         return done, facts_of_parts(facts)
 
-    def _in_order(self, done: _Scattered, groups: Sequence[int], name: str) -> list[Spilled]:
-        """For each column the released codes in the order of the rows, some stretches after the other."""
+    def _in_order(self, done: _ScatteredRows, groups: Sequence[int], name: str) -> list[SpillFile]:
+        """The released codes of each column in the order of the rows, some batches after the other."""
         files = [self.new_file(f"{name}-{place}") for place in range(len(self.names))]
         for number, (begin, end) in enumerate(pairwise(groups)):
             first = self.firsts[begin]
@@ -151,27 +158,27 @@ class BinsOnDisk:
             for file, codes in zip(files, columns, strict=True):
                 becomes = np.full(self.firsts[end] - first, -1, dtype=np.int32)
                 becomes[rows - first] = codes
-                for stretch in range(begin, end):
-                    file.append(becomes[self.firsts[stretch] - first : self.firsts[stretch + 1] - first])
+                for batch in range(begin, end):
+                    file.append(becomes[self.firsts[batch] - first : self.firsts[batch + 1] - first])
         for file in files:
             file.finish()
         return files
 
 
 def _with_any_value(columns: Sequence[Codes], rows: Longs) -> tuple[Sequence[Codes], Longs]:
-    """Without the rows that take no part, as they are in no bin."""
+    """Without the rows that have no value at all, and so no bin."""
     there = np.logical_or.reduce([column >= 0 for column in columns])
     return (columns, rows) if there.all() else ([column[there] for column in columns], rows[there])
 
 
 def _cells(grid: Grid, columns: Sequence[Codes]) -> Longs:
-    """For each row some of the bits that stand for its bin."""
+    """Some bits of the identity of each row's bin."""
     identities = grid.identities(np.stack(columns, axis=1))
     return (identities >> np.uint64(64 - CELL_BITS)).astype(np.int64)
 
 
 def files_of_cells(rows_of_cell: Longs, most_rows: int) -> Longs:
-    """For each cell its file: consecutive cells that together have at most so many rows, or one that has more alone."""
+    """The file of each cell: consecutive cells with at most this many rows together, or one larger cell."""
     files = np.zeros(rows_of_cell.size, dtype=np.int64)
     ends = np.concatenate([[0], np.cumsum(rows_of_cell)])
     file = first = 0
@@ -183,15 +190,15 @@ def files_of_cells(rows_of_cell: Longs, most_rows: int) -> Longs:
 
 
 def _groups(firsts: Sequence[int], most_rows: int) -> list[int]:
-    """With which stretches of the table groups of about so many rows begin, and behind them how many there are."""
+    """The first batch of each group of about this many rows, and last the number of batches."""
     groups = [0]
-    for stretch, first in enumerate(firsts[:-1]):
+    for batch, first in enumerate(firsts[:-1]):
         if first - firsts[groups[-1]] >= most_rows:
-            groups.append(stretch)
+            groups.append(batch)
     return [*groups, len(firsts) - 1]
 
 
-class _Scattered:
+class _ScatteredRows:
     """Numbers of rows, and their codes, in files that are each read once, in the order in which they came."""
 
     def __init__(self, folder: Path, name: str, n_columns: int) -> None:

@@ -1,4 +1,4 @@
-"""The first pass over a table in files: every column that is looked at becomes raw codes on disk, and is counted."""
+"""The first pass over a table in files: columns become raw codes on disk, and their values are counted."""
 
 from __future__ import annotations
 
@@ -8,41 +8,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.dictionary_encoder import DictionaryEncoder, recount_columns
+from anonto.encoding.record_counts import CountedRecords, RecordCounter
 from anonto.methods.memory import BYTES_PER_RECORD
-from anonto.table.counted import Learner, recounted
-from anonto.table.record_counts import CountedRecords, RecordCounter
-from anonto.threads import in_threads, n_threads, slices
+from anonto.runtime.threads import in_threads, n_threads, slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Codes, Longs, SignedBytes
+    from anonto.encoding.dictionary_encoder import ValueDictionary
+    from anonto.encoding.prepare import Dropping
+    from anonto.engine.files.spill import SpillFile
+    from anonto.io.batches import TableBatches
+    from anonto.masking.plan import Plan
+    from anonto.runtime.memory_limit import MemoryLimit
 
-    from anonto.engine.files.spilling import Spilled
-    from anonto.engine.room import Room
-    from anonto.plan import Plan
-    from anonto.table.counted import LearntColumn
-    from anonto.table.prepare import Dropping
-    from anonto.table.stretches import Stretches
-
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 BYTES_OF_CODES = 64
-"""What a row of one column takes while it is looked up, masked and written."""
+"""Bytes per row and column while it is encoded, masked and written."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CodesOnDisk:
     """The raw codes of a table, batch by batch."""
 
-    raw: Mapping[str, Spilled]
+    raw: Mapping[str, SpillFile]
     sizes: Sequence[int]
     """Rows of each batch."""
     rows_at_once: int
     """Rows of a batch at most."""
     dropping: Dropping | None = None
-    """Which rows leave; None where all stay."""
+    """The rows that are dropped; None where all stay."""
 
     @property
     def firsts(self) -> list[int]:
@@ -65,13 +62,13 @@ class CodesOnDisk:
         stays = self.dropping.stays(raw)
         return {name: codes[stays] for name, codes in raw.items()}, rows[stays]
 
-    def stays(self, batch: slice, rows: Longs) -> NDArray[np.int8]:
-        """For each row of a batch whether it is among some."""
+    def stays(self, batch: slice, rows: Longs) -> SignedBytes:
+        """Flags of the rows of a batch that are among some rows."""
         stays = np.zeros(self.sizes[batch.start], dtype=np.int8)
         stays[rows - sum(self.sizes[: batch.start])] = 1
         return stays
 
-    def recount(self, columns: dict[str, LearntColumn]) -> tuple[dict[str, LearntColumn], int]:
+    def recount(self, columns: dict[str, ValueDictionary]) -> tuple[dict[str, ValueDictionary], int]:
         """The columns counted in the rows that stay, and how many these are."""
         if self.dropping is None:
             return columns, sum(self.sizes)
@@ -82,9 +79,9 @@ class CodesOnDisk:
             n_records += rows.size
             for name, codes in raw.items():
                 counts[name] += np.bincount(codes + 1, minlength=counts[name].size + 1)[1:]
-        return recounted(columns, counts, n_records), n_records
+        return recount_columns(columns, counts, n_records), n_records
 
-    def count_records(self, names: Sequence[str], maps: Sequence[Codes], room: Room) -> CountedRecords:
+    def count_records(self, names: Sequence[str], maps: Sequence[Codes], limit: MemoryLimit) -> CountedRecords:
         """The distinct records of some columns, some batches at once."""
         counter = RecordCounter(len(names))
         for start in range(0, len(self.sizes), n_threads()):
@@ -99,42 +96,42 @@ class CodesOnDisk:
             for batch in together:
                 counter.add(counted[batch.start])
             needed = BYTES_PER_RECORD * counter.n_known
-            if needed > room.of_step:
-                raise room.too_small("Masking", names, needed, "their distinct records")
-        return counter.counted()
+            if needed > limit.for_step:
+                raise limit.too_small("Masking", names, needed, "their distinct records")
+        return counter.totals()
 
 
-def learn_columns(
-    source: Stretches, plan: Plan, room: Room, new_file: Callable[[str], Spilled]
-) -> tuple[dict[str, LearntColumn], CodesOnDisk]:
+def encode_columns(
+    source: TableBatches, plan: Plan, limit: MemoryLimit, new_file: Callable[[str], SpillFile]
+) -> tuple[dict[str, ValueDictionary], CodesOnDisk]:
     """Turn the columns that a step or a policy looks at into raw codes on disk, and learn their distinct values."""
-    names = plan.looked_at(source.schema)
+    names = plan.needed_columns(source.schema)
     in_work = BYTES_OF_CODES * max(len(names), 1)
-    n_rows = room.rows_at_once(max(in_work, 2 * source.bytes_per_row()), n_threads())
-    learners = {name: Learner(name, source.schema[name], source.n_rows) for name in names}
+    n_rows = limit.rows_at_once(max(in_work, 2 * source.bytes_per_row()), n_threads())
+    encoders = {name: DictionaryEncoder(name, source.schema[name], source.n_rows) for name in names}
     raw = {name: new_file(f"raw-{place}") for place, name in enumerate(names)}
     sizes = []
-    for frame in source.read(names, n_rows, room.of_stretch(n_threads())) if names else ():
+    for frame in source.read(names, n_rows, limit.for_batch(n_threads())) if names else ():
         for batch in frame.iter_slices(n_rows):
 
-            def learn(part: slice, batch: Any = batch) -> None:
+            def encode(part: slice, batch: Any = batch) -> None:
                 for name in names[part]:
-                    raw[name].append(learners[name].learn(batch[name]))
+                    raw[name].append(encoders[name].encode(batch[name]))
 
-            in_threads(learn, slices(0, len(names), 1))
+            in_threads(encode, slices(0, len(names), 1))
             sizes.append(batch.height)
-        _require_few_values(learners, plan, room)
+        _require_few_values(encoders, plan, limit)
     for file in raw.values():
         file.finish()
     if not names:
         sizes = [part.stop - part.start for part in slices(0, source.n_rows, n_rows)]
-    return {name: learner.learnt() for name, learner in learners.items()}, CodesOnDisk(raw, sizes, n_rows)
+    return {name: encoder.dictionary() for name, encoder in encoders.items()}, CodesOnDisk(raw, sizes, n_rows)
 
 
-def _require_few_values(learners: Mapping[str, Learner], plan: Plan, room: Room) -> None:
+def _require_few_values(encoders: Mapping[str, DictionaryEncoder], plan: Plan, limit: MemoryLimit) -> None:
     """Refuse columns whose distinct values alone fill the memory."""
-    needed = {name: learner.n_bytes for name, learner in learners.items()}
-    if sum(needed.values()) > room.of_step:
+    needed = {name: encoder.n_bytes for name, encoder in encoders.items()}
+    if sum(needed.values()) > limit.for_step:
         name = max(needed, key=needed.__getitem__)
         method = next((step.method.name for step in plan.steps if name in step.columns), "masking")
-        raise room.too_small(method, [name], needed[name], "the distinct values so far")
+        raise limit.too_small(method, [name], needed[name], "the distinct values so far")

@@ -1,8 +1,8 @@
-"""A table larger than memory in files of this machine, as an engine: read twice in batches, with codes on disk between.
+"""The engine for tables in files that are larger than memory: read twice in batches, with codes on disk in between.
 
-The first pass over the table turns every column that is looked at into codes on disk, and learns its distinct values.
-Everything else but the cells of columns that are released as they are is made from these codes: counts of rows that
-stay, distinct records, masked codes. The second pass reads the other columns and writes the masked table.
+The first pass turns every column that the plan looks at into codes on disk, and collects its distinct values. Counts,
+distinct records and masked codes are made from these codes. The second pass reads the other columns and writes the
+masked table.
 """
 
 from __future__ import annotations
@@ -11,62 +11,66 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from anonto.engine.files.apply import apply_to_batches
+from anonto.engine.files.apply import apply_on_disk
 from anonto.engine.files.bins import BinsOnDisk
-from anonto.engine.files.count import learn_columns
+from anonto.engine.files.count import encode_columns
 from anonto.engine.files.sink import MaskedTable
-from anonto.engine.files.spilling import Spilled
+from anonto.engine.files.spill import SpillFile
 from anonto.engine.files.workspace import workspace
-from anonto.engine.fitting import Fitting
-from anonto.engine.room import Room
 from anonto.errors import InternalError
-from anonto.masking.fit import Counted, dropping
-from anonto.table.stretches import open_stretches
+from anonto.io.batches import open_batches
+from anonto.masking.fit import rows_to_drop
+from anonto.masking.fitted import TableCounts
+from anonto.runtime.memory_limit import MemoryLimit
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Codes
+    from anonto.encoding.prepare import Opener
+    from anonto.encoding.record_counts import CountedRecords
+    from anonto.encoding.value_space import ValueSpace
     from anonto.engine.files.count import CodesOnDisk
-    from anonto.masking.fitted import FittedSteps
-    from anonto.masking.released import OutColumn, Tallies
-    from anonto.methods.equi_width_swap import EquiWidthSwap
-    from anonto.plan import Plan
-    from anonto.table.prepare import Opener
-    from anonto.table.record_counts import CountedRecords
-    from anonto.table.stretches import Stretches
-    from anonto.table.table import Origin
-
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
+    from anonto.io.batches import TableBatches
+    from anonto.io.table import Origin
+    from anonto.masking.fitted import FittedPlan
+    from anonto.masking.plan import Plan
+    from anonto.masking.released import ReleasedColumn, Tallies
+    from anonto.methods.grid_swap import CellMethod
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class OutOfCore:
-    """A table in files, with a folder for what waits."""
+class OverFiles:
+    """A table in files, with a folder for temporary files."""
 
-    source: Stretches
-    room: Room
+    source: TableBatches
+    limit: MemoryLimit
     folder: Path
-    _files: list[Spilled] = field(default_factory=list)
+    _files: list[SpillFile] = field(default_factory=list)
     _codes: CodesOnDisk | None = None
 
     @classmethod
     @contextmanager
-    def opened(cls, table: str | os.PathLike[str], plan: Plan, memory: int, output: Path) -> Iterator[OutOfCore]:
-        """A table file, or several, with a folder beside the output that is gone at the end."""
+    def open(cls, table: str | os.PathLike[str], plan: Plan, memory: int, output: Path) -> Iterator[OverFiles]:
+        """Open a table file, or several, with a temporary folder beside the output."""
         with workspace(output) as folder:
-            engine = cls(open_stretches(table, **plan.reading), Room(memory), folder)
-            plan.require_columns(engine.names)
-            try:
+            source = open_batches(table, **plan.reading)
+            plan.require_columns(list(source.schema))
+            with cls.within(folder, source, MemoryLimit(memory)) as engine:
                 yield engine
-            finally:
-                for file in engine._files:  # No file is open when the folder is removed.
-                    file.finish()
+
+    @classmethod
+    @contextmanager
+    def within(cls, folder: Path, source: TableBatches, limit: MemoryLimit) -> Iterator[OverFiles]:
+        """A table that is open, with a folder for temporary files."""
+        engine = cls(source, limit, folder)
+        try:
+            yield engine
+        finally:
+            for file in engine._files:  # Close all files before the folder is removed.
+                file.finish()
 
     @property
     def names(self) -> list[str]:
@@ -78,45 +82,37 @@ class OutOfCore:
         """The file."""
         return self.source.origin
 
-    @property
-    def fitting(self) -> Fitting:
-        """Fits methods within the memory of a step."""
-        return Fitting(self.room)
-
-    def count(self, plan: Plan, open_once: Opener) -> Counted:
+    def count(self, plan: Plan, open_once: Opener) -> TableCounts:
         """Turn the columns that are looked at into raw codes on disk, and count them in the rows that stay."""
-        columns, codes = learn_columns(self.source, plan, self.room, self._new_file)
-        dropped = dropping(columns, {name: plan.description(name) for name in columns}, open_once)
-        self._codes = replace(codes, dropping=dropped)
+        columns, codes = encode_columns(self.source, plan, self.limit, self._new_file)
+        dropping = rows_to_drop(columns, plan, open_once)
+        self._codes = replace(codes, dropping=dropping)
         columns, n_records = self._codes.recount(columns)
-        return Counted(columns, dropped, self.source.n_rows, n_records)
+        return TableCounts(columns, self.source.n_rows, n_records)
 
     def count_records(self, names: Sequence[str], maps: Sequence[Codes]) -> CountedRecords:
         """The distinct records of some columns."""
-        return self._on_disk.count_records(names, maps, self.room)
+        return self._on_disk.count_records(names, maps, self.limit)
 
-    def exchange(self, method: EquiWidthSwap, columns: Sequence[OutColumn], *, fits: bool) -> BinsOnDisk | None:
+    def exchange(
+        self, method: CellMethod, columns: Sequence[ReleasedColumn], value_spaces: Sequence[ValueSpace], *, fits: bool
+    ) -> BinsOnDisk | None:
         """Exchange rows bin by bin on disk, where whole records do not fit into memory."""
         if fits:
             return None
+        return BinsOnDisk(
+            method, tuple(columns), tuple(value_spaces), self._on_disk, self.limit, self.folder, self._new_file
+        )
+
+    def apply(self, fitted: FittedPlan) -> tuple[MaskedTable, Tallies]:
+        """Mask all rows into codes on disk and return their tallies; no output is written yet."""
         codes = self._on_disk
-        names, attributes = tuple(one.name for one in columns), tuple(one.attribute for one in columns)
-
-        def codes_of(number: int) -> tuple[list[Codes], Longs]:
-            raw, rows = codes.read(slice(number, number + 1))
-            return [one.own[raw[one.name]] for one in columns], rows
-
-        return BinsOnDisk(method, names, attributes, codes_of, codes.firsts, self.room, self.folder, self._new_file)
-
-    def apply(self, fitted: FittedSteps) -> tuple[MaskedTable, Tallies]:
-        """Mask all rows into codes on disk, and tell what became of them; nothing of the output is written yet."""
-        codes = self._on_disk
-        masked, tallies = apply_to_batches(fitted, codes, self._new_file, self.room)
+        masked, tallies = apply_on_disk(fitted, codes, self._new_file, self.limit)
         for file in codes.raw.values():
             file.remove()
-        columns = fitted.columns_holding(tallies)
+        columns = fitted.widen_columns(tallies)
         return MaskedTable(
-            self.source, codes.sizes, masked, columns, self.room, codes.rows_at_once, self.folder
+            self.source, codes.sizes, masked, columns, fitted.within, self.limit, codes.rows_at_once, self.folder
         ), tallies
 
     @property
@@ -125,6 +121,6 @@ class OutOfCore:
             raise InternalError("Nothing was counted yet.")
         return self._codes
 
-    def _new_file(self, name: str) -> Spilled:
-        self._files.append(Spilled(self.folder / name))
+    def _new_file(self, name: str) -> SpillFile:
+        self._files.append(SpillFile(self.folder / name))
         return self._files[-1]

@@ -1,7 +1,7 @@
-"""A folder beside the output for what does not fit into memory: of the owner alone, and gone at the end.
+"""A temporary folder beside the output for data that does not fit into memory, readable by its owner only.
 
-It is removed at the end, after an error and after Ctrl-C. A killed process cannot remove its own; the lock that it held
-is gone with it, and the next run that writes into the same folder removes what nobody holds.
+It is removed at the end, after an error and after Ctrl-C. A killed process cannot remove its folder, but its lock ends
+with it, and the next run that writes into the same place removes every folder that is not locked.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from anonto.errors import UnwritableFileError
+from anonto.io.left_behind import LOCK, WORKING, clear_left_over, is_locked_by_us, new_name
 from anonto.stopping import held
-from anonto.table.left_behind import LOCK, WORKING, clear_left_over, is_locked_by_us, new_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 @contextmanager
 def workspace(output: Path) -> Iterator[Path]:
     """A new folder beside an output."""
-    beside = Path(os.path.realpath(output)).parent
-    clear_left_over(beside)
+    parent = Path(os.path.realpath(output)).parent
+    clear_left_over(parent)
     made: tuple[Path, IO[bytes]] | None = None
     try:
         with held:
-            made = _made(beside)
+            made = _make_folder(parent)
         yield made[0]
     except OSError as error:
         raise UnwritableFileError(str(output), error.strerror or "the disk may be full") from None
@@ -38,11 +38,11 @@ def workspace(output: Path) -> Iterator[Path]:
                 _remove(*made)
 
 
-def _made(beside: Path) -> tuple[Path, IO[bytes]]:
-    """A new folder and its lock; again if somebody took it for left over before it was locked."""
+def _make_folder(parent: Path) -> tuple[Path, IO[bytes]]:
+    """A new folder and its lock; tries again if another run removed it before it was locked."""
     is_locked = True
     while True:
-        folder = beside / new_name(WORKING, is_locked=is_locked)
+        folder = parent / new_name(WORKING, is_locked=is_locked)
         folder.mkdir(mode=0o700)
         try:
             lock = (folder / LOCK).open("xb", buffering=0)
@@ -67,7 +67,7 @@ def _remove(folder: Path, lock: IO[bytes]) -> None:
 
 
 def _empty(folder: Path) -> None:
-    """Remove everything but the lock, without which a later run would not know that the folder is free."""
+    """Remove everything but the lock, which shows later runs whether the folder is in use."""
     with suppress(OSError):
         for one in list(folder.iterdir()):
             if one.name == LOCK:

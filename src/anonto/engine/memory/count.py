@@ -1,4 +1,4 @@
-"""Columns in memory as codes: their values in order, the ways in which cells are missing, and the first row of each."""
+"""Encodes columns in memory: their values in order, then the codes of missing cells, with the first row of each."""
 
 from __future__ import annotations
 
@@ -7,32 +7,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.table.columns import MISSING, counts_of, encode, first_positions
-from anonto.table.counted import NO_CODES, CountedColumn, LearntColumn
-from anonto.table.missing_codes import NULL
-from anonto.table.recoding import missing_in, type_of
-from anonto.table.series import plain_floats
+from anonto.encoding.columns import MISSING, counts_of, encode, first_positions
+from anonto.encoding.dictionary_encoder import NO_CODES, CountedColumn, ValueDictionary
+from anonto.encoding.missing_codes import NULL
+from anonto.encoding.recoding import missing_in, type_of
+from anonto.encoding.series import plain_floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
-    from anonto.table.door import Door
-    from anonto.table.table import TextBatches
-
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
+    from anonto.arrays import Codes, Longs
+    from anonto.encoding.frame_adapter import FrameAdapter
+    from anonto.io.table import TextBatches
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EncodedColumn(LearntColumn):
-    """A column whose raw codes are those of its values in order, and behind them the ways in which cells lack one."""
+class EncodedColumn(ValueDictionary):
+    """A column whose raw codes are its values in order, then the different codes of missing cells."""
 
     values: tuple[str, ...] = ()
     first_rows: Longs = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    """For each raw code, and behind them for a null, the first row of the table that has it."""
+    """The first row of the table that has each raw code, and last a null."""
 
     def column(self) -> CountedColumn:
         """The distinct values in their order."""
@@ -43,7 +40,7 @@ class EncodedColumn(LearntColumn):
         return everything.without(np.append(gone, np.False_)) if gone.any() else everything
 
     def places_in(self, values: Sequence[str], otherwise: int = MISSING) -> Codes:
-        """For each raw code, and behind them for a null, its place among some values; or else another number."""
+        """The place among some values of each raw code, and last of a null, or else another number."""
         if values is not self.values:
             return super(EncodedColumn, self).places_in(values, otherwise)
         places = np.full(len(self.texts) + 1, otherwise, dtype=np.int32)
@@ -56,7 +53,7 @@ class EncodedColumn(LearntColumn):
             return np.arange(len(values), dtype=np.int32)
         return super(EncodedColumn, self).raw_of(values)
 
-    def counted_in(self, codes: Codes, rows: Longs | None, cells: pl.Series | None) -> EncodedColumn:
+    def count_in(self, codes: Codes, rows: Longs | None, cells: pl.Series | None) -> EncodedColumn:
         """The column counted in the rows that stay, with the first of these for each raw code, and its cell.
 
         Args:
@@ -66,7 +63,7 @@ class EncodedColumn(LearntColumn):
         """
         n_raw = len(self.texts)
         first = np.append(first_positions(codes, n_raw), np.argmax(codes < 0) if codes.size else 0)
-        first = np.minimum(first, max(codes.size - 1, 0))  # of a raw code that no row has, any
+        first = np.minimum(first, max(codes.size - 1, 0))  # any row for a raw code that does not occur
         if rows is not None and codes.size:
             first = rows[first]
         examples = self.texts.alias(self.name)
@@ -77,21 +74,21 @@ class EncodedColumn(LearntColumn):
 
 
 def encode_column(
-    door: Door, name: str, apart: TextBatches | None, *, tell_missing_apart: bool
+    adapter: FrameAdapter, name: str, apart: TextBatches | None, *, tell_missing_apart: bool
 ) -> tuple[EncodedColumn, Codes]:
     """A column of a table, and the raw code of each of its rows.
 
     Args:
-        door: The table.
+        adapter: The table.
         name: Of the column.
         apart: How to read the column where it was left in its file.
         tell_missing_apart: Whether cells that are missing in different ways get different raw codes.
     """
     import polars as pl
 
-    given = door.encoded(name) if apart is None else encode(apart)
+    given = adapter.encode(name) if apart is None else encode(apart)
     codes, values = given.codes, given.values
-    missing = missing_in(door, name, given) if tell_missing_apart and apart is None else None
+    missing = missing_in(adapter, name, given) if tell_missing_apart and apart is None else None
     further = [] if missing is None else [code for code in missing.codes if code != NULL]
     if missing is not None and further:
         raw_of = {code: len(values) + place for place, code in enumerate(further)}
@@ -105,7 +102,7 @@ def encode_column(
         counts=counts_of(codes, len(texts)),
         n_rows=codes.size,
         code_of={len(values) + place: code for place, code in enumerate(further)},
-        type_of_missing=None if apart is not None else type_of(door.native(name), door.library),
+        type_of_missing=None if apart is not None else type_of(adapter.native(name), adapter.library),
         values=values,
     )
     return column, codes

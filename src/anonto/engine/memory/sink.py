@@ -9,32 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.frame_adapter import FrameAdapter, codes_in_order
+from anonto.encoding.leftovers import has_fixed_categories, used_categories, with_categories
+from anonto.encoding.recoding import put_code
+from anonto.io.atomic_write import require_free
+from anonto.io.stat_files import released_origin
+from anonto.io.table import Table, without_letters
+from anonto.io.writing import output_format, warn_of_changed_types, write_to
+from anonto.masking.private_record import PrivateRecord
 from anonto.masking.released import NumberColumn
-from anonto.private_record import PrivateRecord
-from anonto.table.beside import require_free
-from anonto.table.door import Door, codes_in_order
-from anonto.table.leftovers import has_fixed_categories, used_categories, with_categories
-from anonto.table.recoding import put_code
-from anonto.table.released_labels import released_origin
-from anonto.table.table import Table, without_letters
-from anonto.table.writing import output_format, warn_of_changed_types, write_to
-from anonto.threads import slices
+from anonto.runtime.threads import slices
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
-    from anonto.masking.released import OutColumn
-    from anonto.rng import RowOrder
-    from anonto.table.beside import FilesBeside
-    from anonto.table.new_cells import NewCells
-    from anonto.table.table import Origin
+    from anonto.arrays import Codes, Floats, Integers, Longs
+    from anonto.encoding.new_cells import NewCells
+    from anonto.io.atomic_write import PendingFiles
+    from anonto.io.table import Origin
+    from anonto.masking.released import ReleasedColumn
+    from anonto.random.streams import RowOrder
 
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 WRITTEN_AT_ONCE = 1 << 18
 """Rows of a batch when a table is written in batches."""
@@ -44,47 +42,47 @@ WRITTEN_AT_ONCE = 1 << 18
 class MaskedInMemory:
     """A masked table in memory: for each masked column places in its palette."""
 
-    door: Door
+    adapter: FrameAdapter
     kept: Longs | None
     """The rows of the input that stay; None for all."""
     n_records: int
-    columns: Mapping[str, OutColumn]
+    columns: Mapping[str, ReleasedColumn]
     places: Mapping[str, Codes]
-    numbers: Mapping[str, NDArray[np.float64]]
+    numbers: Mapping[str, Floats]
     first_rows: Mapping[str, Longs]
-    """For each raw code of a masked column, and behind them for a null, the first row that has it."""
+    """The first row that has each raw code of a masked column, and last a null."""
 
     @property
     def names(self) -> list[str]:
         """All columns of the input."""
-        return self.door.names
+        return self.adapter.names
 
     @property
     def origin(self) -> Origin | None:
-        """The file that was masked, if it was one."""
-        return self.door.origin
+        """The masked file, if the input was one."""
+        return self.adapter.origin
 
     def table(self, dropped: Sequence[str], scales: Mapping[str, Sequence[str]]) -> Any:
         """The masked table, of the kind that was given (polars for a file), rows in their order."""
-        return self.door.released(self._in_order(None, dropped), scales)
+        return self.adapter.strip_leftovers(self._in_order(None, dropped), scales)
 
     # ------------------------------------------------------------------------------------------ files
 
     @staticmethod
-    def record_beside(path: str | os.PathLike[str]) -> Path:
-        """Where the private record of an output lies."""
-        return PrivateRecord.beside(path)
+    def record_path(path: str | os.PathLike[str]) -> Path:
+        """The path of the private record of an output."""
+        return PrivateRecord.path_for(path)
 
-    def require_apart(self, path: str | os.PathLike[str] | None, beside: Sequence[Path], read: Sequence[Path]) -> None:
-        """Refuse an output, or files beside it, that would replace what was read."""
+    def require_apart(self, path: str | os.PathLike[str] | None, further: Sequence[Path], read: Sequence[Path]) -> None:
+        """Refuse an output, or files written with it, that would replace what was read."""
         if path is not None:
             output_format(path)
         read = [*(self.origin.files if self.origin else ()), *read]
-        require_free(read, [*([] if path is None else [Path(path)]), *beside])
+        require_free(read, [*([] if path is None else [Path(path)]), *further])
 
     @contextmanager
-    def place_for(self, path: str | os.PathLike[str], files: FilesBeside, *, force: bool) -> Iterator[Path]:
-        """Where the masked table is written before it is put in place."""
+    def place_for(self, path: str | os.PathLike[str], files: PendingFiles, *, force: bool) -> Iterator[Path]:
+        """The place where the masked table is written before it is put in place."""
         yield files.add(Path(path), force=force)
 
     def write(
@@ -97,14 +95,14 @@ class MaskedInMemory:
     ) -> None:
         """Write the masked table to a place, in the format of a path."""
         n_records, name = self.n_records, Path(path).name
-        if self.door.library == "polars" and output_format(name) == "parquet":
-            from anonto.table.parquet_files import sink_parquet
+        if self.adapter.library == "polars" and output_format(name) == "parquet":
+            from anonto.io.parquet_files import sink_parquet
 
             sink_parquet(lambda: self._parts(dropped, order, scales), place, name)
         else:
             table = self._in_order(None if order is None else order.part(0, n_records), dropped)
-            if self.door.library != "polars":  # Of a polars table, the other formats get nothing but the cells.
-                table = self.door.released(table, scales)
+            if self.adapter.library != "polars":  # From a polars table, the other formats get only the cells.
+                table = self.adapter.strip_leftovers(table, scales)
             frame = _as_polars(table)
             write_to(place, Table(frame, released_origin(self.origin, frame)), name)
 
@@ -126,33 +124,31 @@ class MaskedInMemory:
 
     # ------------------------------------------------------------------------------------------ cells
 
-    def _in_order(self, order: NDArray[np.integer] | None, dropped: Collection[str]) -> Any:
+    def _in_order(self, order: Integers | None, dropped: Collection[str]) -> Any:
         """The masked table without some columns, in another order of its records or in their own."""
         masked = {name: column for name, column in self.columns.items() if name not in dropped}
         taken = self.kept if order is None else order if self.kept is None else self.kept[order]
         names = [name for name in self.names if name not in dropped]
-        if self.door.library == "polars":
-            cells = {name: column.cells(*self._placed(name, order)) for name, column in masked.items()}
-            return self.door.with_cells(names, cells, taken)
+        if self.adapter.library == "polars":
+            cells = {name: column.cells(*self._places_in(name, order)) for name, column in masked.items()}
+            return self.adapter.with_cells(names, cells, taken)
         sources = {}
         further = {}
         for name, column in masked.items():
-            places, numbers = self._placed(name, order)
+            places, numbers = self._places_in(name, order)
             sources[name], new = self._sources(column, places, numbers)
             if new is not None:
                 further[name] = new
         return self._with_one_code().with_rows(names, sources, further, taken)
 
-    def _placed(self, name: str, order: NDArray[np.integer] | None) -> tuple[Codes, NDArray[np.float64] | None]:
+    def _places_in(self, name: str, order: Integers | None) -> tuple[Codes, Floats | None]:
         places, numbers = self.places[name], self.numbers.get(name)
         if order is None:
             return places, numbers
         return codes_in_order(places, order), None if numbers is None else numbers[order]
 
-    def _sources(
-        self, column: OutColumn, places: Codes, numbers: NDArray[np.float64] | None
-    ) -> tuple[Longs, NewCells | None]:
-        """For each record the row of the input that has its cell; new cells stand behind all rows."""
+    def _sources(self, column: ReleasedColumn, places: Codes, numbers: Floats | None) -> tuple[Longs, NewCells | None]:
+        """The row of the input that has each record's cell; new cells follow all rows."""
         first, further = self.first_rows[column.name], column.further
         start, n_places = first.size - 1, len(column.palette)
         if isinstance(column, NumberColumn):
@@ -162,29 +158,31 @@ class MaskedInMemory:
         rows = np.append(np.zeros(n_places, dtype=np.int64), first[-1])
         rows[: first.size - 1] = first[:-1]
         if further is not None:
-            rows[start : start + len(further)] = len(self.door) + np.arange(len(further))
+            rows[start : start + len(further)] = len(self.adapter) + np.arange(len(further))
         if column.merged is not None:
             rows[column.merged] = self._first_missing(column)
         return rows[places], further
 
-    def _first_missing(self, column: OutColumn) -> int:
+    def _first_missing(self, column: ReleasedColumn) -> int:
         """A row that has a missing cell, where all of them get one code."""
         at = int(np.argmax(self.places[column.name] == column.merged))
         return at if self.kept is None else int(self.kept[at])
 
-    def _with_one_code(self) -> Door:
+    def _with_one_code(self) -> FrameAdapter:
         """The table with one code for all missing cells of the columns whose plan merges them."""
-        door = self.door
+        adapter = self.adapter
         for name, column in self.columns.items():
             if column.recoded is not None:
-                flags = np.zeros(len(door), dtype=np.bool_)
+                flags = np.zeros(len(adapter), dtype=np.bool_)
                 flags[slice(None) if self.kept is None else self.kept] = self.places[name] == column.merged
-                door = door.replacing(name, put_code(door.native(name), door.library, flags, column.recoded.cell))
-        return door
+                adapter = adapter.with_column(
+                    name, put_code(adapter.native(name), adapter.library, flags, column.recoded.cell)
+                )
+        return adapter
 
 
 def _as_polars(table: Any) -> pl.DataFrame:
     import polars as pl
 
-    door = Door(table)
-    return pl.DataFrame([door.series(name).alias(name) for name in door.names])
+    adapter = FrameAdapter(table)
+    return pl.DataFrame([adapter.series(name).alias(name) for name in adapter.names])

@@ -1,77 +1,73 @@
-"""Counting on a cluster: for each row group the values of columns and the records of several of them, merged in order.
+"""Counts on a cluster the values of columns and the records of several columns, by row group.
 
-Tasks number the texts that they meet as they come; the driver numbers them anew in the order of the rows, so the same
-table gives the same numbers however it was cut.
+Tasks number the texts as they come; the driver renumbers them in the order of the rows, so that a table gets the same
+numbers however Spark splits it.
 """
 
 from __future__ import annotations
 
-import pickle
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.engine.spark.rows import pieces
-from anonto.errors import TableChangedError
-from anonto.masking.fit import dropping
-from anonto.table.counted import Learner, merged
-from anonto.table.record_counts import CountedRecords, RecordCounter
-from anonto.table.records import distinct_rows
-from anonto.threads import stay_alone
+from anonto.encoding.dictionary_encoder import DictionaryEncoder, merge_columns
+from anonto.encoding.record_counts import CountedRecords, RecordCounter
+from anonto.encoding.records import distinct_rows
+from anonto.engine.spark.rows import pack, pieces
+from anonto.masking.fit import rows_to_drop
+from anonto.masking.fitted import changed_table
+from anonto.runtime.threads import stay_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
+    from anonto.arrays import Bools, Codes, Longs
+    from anonto.encoding.dictionary_encoder import ValueDictionary
+    from anonto.encoding.prepare import Dropping, Opener
     from anonto.engine.spark.rows import Piece, RowGroups
     from anonto.engine.spark.table import SparkTable
-    from anonto.table.counted import LearntColumn
-    from anonto.table.description import ColumnDescription
-    from anonto.table.prepare import Dropping, Opener
+    from anonto.masking.plan import Plan
 
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
-    Flags = NDArray[np.bool_]
 
 MANY_ROWS = 1 << 20
-"""That a column may have: worth to make its texts ready to be looked up fast."""
+"""The expected number of rows of a column: enough to prepare its texts for fast lookups."""
 
 
-class Reader:
-    """Numbers the cells of columns as the driver did, having seen all of them."""
+class CellEncoder:
+    """Encodes cells with the numbers that the driver gave to all cells of the table."""
 
-    def __init__(self, columns: Mapping[str, LearntColumn]) -> None:
+    def __init__(self, columns: Mapping[str, ValueDictionary]) -> None:
         self._n_known = {name: len(column.texts) for name, column in columns.items()}
-        self._learners = {
-            name: Learner(name, column.cells.dtype, MANY_ROWS, column) for name, column in columns.items()
+        self._encoders = {
+            name: DictionaryEncoder(name, column.cells.dtype, MANY_ROWS, column) for name, column in columns.items()
         }
 
     def raw_codes(self, name: str, cells: pl.Series) -> Codes:
-        """The raw codes of some cells; one that nobody had seen is refused."""
-        learner = self._learners[name]
-        codes = learner.learn(cells)
+        """The raw codes of some cells; an unknown cell means that the table changed."""
+        encoder = self._encoders[name]
+        codes = encoder.encode(cells)
         if codes.max(initial=-1) >= self._n_known[name]:
-            raise TableChangedError
+            raise changed_table()
         return codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StayingRows:
-    """Tells which rows stay."""
+class RowFilter:
+    """Decides which rows stay."""
 
     dropping: Dropping
-    columns: Mapping[str, LearntColumn]
-    """Those that drop rows."""
+    columns: Mapping[str, ValueDictionary]
+    """The columns that drop rows."""
 
-    def ready(self) -> Callable[[Any], Flags]:
+    def row_filter(self) -> Callable[[Any], Bools]:
         """A function from a pyarrow table to which of its rows stay."""
-        reader = Reader(self.columns)
+        reader = CellEncoder(self.columns)
 
-        def stays(cells: Any) -> Flags:
+        def stays(cells: Any) -> Bools:
             return self.dropping.stays({name: reader.raw_codes(name, as_polars(cells, name)) for name in self.columns})
 
         return stays
@@ -79,15 +75,15 @@ class StayingRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupCounts:
-    """What one row group has."""
+    """The contents of one row group."""
 
     group: int
     partition: int
     n_rows: int
     n_kept: int
-    columns: Mapping[str, LearntColumn]
+    columns: Mapping[str, ValueDictionary]
     records: tuple[CountedRecords, ...]
-    """For each set of columns its distinct records, by the raw codes of this row group."""
+    """The distinct records of each set of columns, by the raw codes of this row group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,27 +94,25 @@ class CountingTask:
     columns: tuple[str, ...]
     together: tuple[tuple[str, ...], ...] = ()
     """Sets of columns of which whole records are counted."""
-    staying: StayingRows | None = None
+    staying: RowFilter | None = None
     """None where all rows stay."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """From the cells of a task to one row for each row group."""
-        import pyarrow as pa
         from pyspark import TaskContext
 
         stay_alone()
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
-        staying = None if self.staying is None else self.staying.ready()
+        staying = None if self.staying is None else self.staying.row_filter()
         for group, parts in groupby(pieces(batches, self.row_groups), key=lambda piece: piece.group):
-            content = pickle.dumps(self._counted(group, partition, parts, staying), protocol=5)
-            yield pa.RecordBatch.from_arrays([pa.array([content], pa.binary())], names=["content"])
+            yield pack(self._count_group(group, partition, parts, staying))
 
-    def _counted(
-        self, group: int, partition: int, parts: Iterable[Piece], staying: Callable[[Any], Flags] | None
+    def _count_group(
+        self, group: int, partition: int, parts: Iterable[Piece], staying: Callable[[Any], Bools] | None
     ) -> GroupCounts:
         n_rows = n_kept = 0
-        learners: dict[str, Learner] = {}
+        encoders: dict[str, DictionaryEncoder] = {}
         found = [RecordCounter(len(names)) for names in self.together]
         for piece in parts:
             cells = piece.cells
@@ -128,12 +122,12 @@ class CountingTask:
             codes: dict[str, Codes] = {}
             for name in self.columns:
                 series = as_polars(kept, name)
-                learner = learners.setdefault(name, Learner(name, series.dtype, MANY_ROWS))
-                codes[name] = learner.learn(series)
+                encoder = encoders.setdefault(name, DictionaryEncoder(name, series.dtype, MANY_ROWS))
+                codes[name] = encoder.encode(series)
             for own, names in zip(found, self.together, strict=True):
                 own.add(CountedRecords.of([codes[name] for name in names]))
-        columns = {name: learner.learnt() for name, learner in learners.items()}
-        return GroupCounts(group, partition, n_rows, n_kept, columns, tuple(own.counted() for own in found))
+        columns = {name: encoder.dictionary() for name, encoder in encoders.items()}
+        return GroupCounts(group, partition, n_rows, n_kept, columns, tuple(own.totals() for own in found))
 
 
 def as_polars(cells: Any, name: str) -> pl.Series:
@@ -151,10 +145,10 @@ def as_polars(cells: Any, name: str) -> pl.Series:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountsByGroup:
-    """How many rows of each row group have each of some numbers: only those that occur."""
+    """How many rows of each row group have each number, for the numbers that occur."""
 
     offsets: Longs
-    """For each row group where its entries begin, and behind them where the last ends."""
+    """Where the entries of each row group begin, and last where they all end."""
     codes: Codes
     counts: Longs
 
@@ -173,8 +167,8 @@ class CountsByGroup:
             np.concatenate([np.empty(0, np.int64), *(counts for _, counts in entries)]).astype(np.int64),
         )
 
-    def renumbered(self, new: Codes) -> CountsByGroup:
-        """With other numbers for the same things; −1 leaves them out."""
+    def renumber(self, new: Codes) -> CountsByGroup:
+        """The same counts under other numbers; −1 leaves entries out."""
         codes = new[self.codes]
         present = codes >= 0
         running = np.concatenate([[0], np.cumsum(present)])
@@ -198,31 +192,30 @@ class CountsByGroup:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """What all row groups have, in the order of the rows."""
+class ClusterCounts:
+    """The contents of all row groups, in the order of the rows."""
 
     n_rows: int
     n_kept: int
     rows_before: Longs
-    """For each row group the rows before it."""
+    """The rows before each row group."""
     kept_before: Longs
-    """For each row group the rows before it that stay."""
+    """The rows before each row group that stay."""
     kept_in: Longs
     partitions: Mapping[int, list[int]]
-    """For each partition of Spark its row groups, as they came."""
-    columns: Mapping[str, LearntColumn]
+    """The row groups of each partition of Spark, as they came."""
+    columns: Mapping[str, ValueDictionary]
     by_group: Mapping[str, CountsByGroup]
-    """For each column the counts of its raw codes."""
+    """The counts of the raw codes of each column."""
     together: tuple[tuple[str, ...], ...]
     """The sets of columns of which records were counted."""
     records: tuple[Codes, ...]
-    """For each set of columns its distinct records, by raw codes."""
+    """The distinct records of each set of columns, by raw codes."""
     records_by_group: tuple[CountsByGroup, ...]
 
 
-def counted(contents: Iterable[bytes], task: CountingTask, types: Mapping[str, pl.DataType]) -> Counted:
-    """Merge what the tasks handed over."""
-    arrived = [pickle.loads(content) for content in contents]  # noqa: S301 - our own tasks wrote it
+def merge_counts(arrived: Sequence[GroupCounts], task: CountingTask, types: Mapping[str, pl.DataType]) -> ClusterCounts:
+    """Merge the counts of the row groups."""
     parts = sorted(arrived, key=lambda one: one.group)
     n_groups = len(task.row_groups)
     rows, kept = np.zeros(n_groups, np.int64), np.zeros(n_groups, np.int64)
@@ -230,22 +223,22 @@ def counted(contents: Iterable[bytes], task: CountingTask, types: Mapping[str, p
     for one in arrived:
         rows[one.group], kept[one.group] = one.n_rows, one.n_kept
         partitions.setdefault(one.partition, []).append(one.group)
-    columns: dict[str, LearntColumn] = {}
+    columns: dict[str, ValueDictionary] = {}
     by_group: dict[str, CountsByGroup] = {}
     raw: dict[str, dict[int, Codes]] = {}
     for name in task.columns:
         own = [one.columns[name] for one in parts]
-        columns[name] = merged(own) if own else Learner(name, types[name]).learnt()
-        raw[name] = {one.group: _numbered(columns[name], one.columns[name]) for one in parts}
+        columns[name] = merge_columns(own) if own else DictionaryEncoder(name, types[name]).dictionary()
+        raw[name] = {one.group: _raw_codes_in(columns[name], one.columns[name]) for one in parts}
         by_group[name] = CountsByGroup.of(
             {one.group: (raw[name][one.group][:-1], one.columns[name].counts) for one in parts}, n_groups
         )
     records, records_by_group = [], []
     for place, names in enumerate(task.together):
-        all_records, of_groups = _merged_records(parts, place, names, raw, n_groups)
+        all_records, of_groups = _merge_records(parts, place, names, raw, n_groups)
         records.append(all_records)
         records_by_group.append(of_groups)
-    return Counted(
+    return ClusterCounts(
         int(rows.sum()),
         int(kept.sum()),
         np.cumsum(rows) - rows,
@@ -261,18 +254,18 @@ def counted(contents: Iterable[bytes], task: CountingTask, types: Mapping[str, p
 
 
 def follow_each_other(partitions: Mapping[int, Sequence[int]]) -> bool:
-    """Whether the partitions of Spark, one behind the other in some order, have the row groups in theirs."""
+    """Return whether Spark's partitions, put in some order, have all row groups in their order."""
     ascending = all(list(groups) == sorted(groups) for groups in partitions.values())
     ends = sorted((min(groups), max(groups)) for groups in partitions.values())
     return ascending and all(before[1] < after[0] for before, after in pairwise(ends))
 
 
-def _numbered(whole: LearntColumn, part: LearntColumn) -> Codes:
-    """For each raw code of a row group, and behind them for a null, its raw code in the whole column."""
+def _raw_codes_in(whole: ValueDictionary, part: ValueDictionary) -> Codes:
+    """The raw code in the whole column of each raw code of a row group, and last of a null."""
     return np.append(whole.codes_of(part.cells), np.int32(-1)).astype(np.int32)
 
 
-def _merged_records(
+def _merge_records(
     parts: Sequence[GroupCounts],
     place: int,
     names: Sequence[str],
@@ -290,16 +283,14 @@ def _merged_records(
     return codes, CountsByGroup.of(entries, n_groups)
 
 
-def rows_that_stay(
-    table: SparkTable, names: Sequence[str], descriptions: Mapping[str, ColumnDescription], open_once: Opener
-) -> StayingRows | None:
-    """Count some columns and see what their policies refuse and drop; None where all rows stay."""
+def find_staying_rows(table: SparkTable, names: Sequence[str], plan: Plan, open_once: Opener) -> RowFilter | None:
+    """Count some columns to find the rows that their policies drop; None where all rows stay."""
     if not names:
         return None
     task = CountingTask(table.row_groups, tuple(names))
-    contents = table.gathered(task, names, "Counting the columns that can drop records")
-    learnt = counted(contents, task, table.types(names)).columns
-    found = dropping(learnt, descriptions, open_once)
+    contents = table.collect_results(task, names, "Counting the columns that can drop records")
+    columns = merge_counts(contents, task, table.types(names)).columns
+    found = rows_to_drop(columns, plan, open_once)
     if found is None:
         return None
-    return StayingRows(found, {name: learnt[name].bare() for name in found.by_column})
+    return RowFilter(found, {name: columns[name].bare() for name in found.by_column})

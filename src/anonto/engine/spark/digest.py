@@ -1,4 +1,4 @@
-"""Whether a release on a cluster is the one that a plan and a seed make, told without bringing any two rows together.
+"""Checks that a release on a cluster is the one that a plan and a seed make, without joining any rows.
 
 Each row has a hash of its number and of the texts of its cells. Their sum does not depend on the order in which rows
 come; two tables with the same rows under the same numbers have the same sum, and others practically never. Texts are
@@ -7,49 +7,44 @@ hashed by their numbers in the release that was given: what does not occur there
 
 from __future__ import annotations
 
-import pickle
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.dictionary_encoder import DictionaryEncoder, ValueDictionary
+from anonto.encoding.series import as_text_series
 from anonto.engine.spark.apply import PLACE
 from anonto.engine.spark.count import MANY_ROWS, as_polars
-from anonto.engine.spark.pairs import hashed, mixed_words
-from anonto.engine.spark.rows import quoted, together
+from anonto.engine.spark.pairs import hash_rows, mix_words
+from anonto.engine.spark.rows import gather_batches, pack, quote_name
 from anonto.engine.spark.session import jobs
-from anonto.engine.spark.table import as_function, brought_here
-from anonto.errors import ForeignRecordError
-from anonto.table.counted import Learner, LearntColumn
-from anonto.table.series import as_text_series
-from anonto.threads import stay_alone
+from anonto.engine.spark.table import PACKED, as_function, unpack
+from anonto.masking.private_record import foreign_record
+from anonto.runtime.threads import stay_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Codes, Longs, LongWords
     from anonto.engine.spark.apply import RowMasking
     from anonto.engine.spark.sink import MaskedFrame
     from anonto.engine.spark.table import SparkTable
-    from anonto.rng import RowOrder
+    from anonto.random.streams import RowOrder
 
-    Codes = NDArray[np.int32]
-    Longs = NDArray[np.int64]
-    LongWords = NDArray[np.uint64]
 
 N_DIGESTS = 2
 """Independent of each other."""
 
 
-def texts_of(column: LearntColumn) -> LearntColumn:
+def texts_of(column: ValueDictionary) -> ValueDictionary:
     """The same numbers for texts alone, whatever type the cells have."""
-    return LearntColumn(column.name, column.texts, column.texts, np.empty(0, dtype=np.int64), 0)
+    return ValueDictionary(column.name, column.texts, column.texts, np.empty(0, dtype=np.int64), 0)
 
 
-def numbers_of_texts(column: LearntColumn) -> Codes:
-    """For each raw code, and behind them for a null, the number of its text; −1 for none."""
+def numbers_of_texts(column: ValueDictionary) -> Codes:
+    """The number of the text of each raw code, and last of a null; −1 for none."""
     numbers = np.arange(len(column.texts) + 1, dtype=np.int32)
     numbers[:-1][column.texts.is_null().to_numpy()] = -1
     numbers[-1] = -1
@@ -57,12 +52,12 @@ def numbers_of_texts(column: LearntColumn) -> Codes:
 
 
 def digests(columns: Sequence[Codes], numbers: Sequence[Longs], keys: LongWords) -> LongWords:
-    """The sums of the hashes of some rows: for each way to number them × for each key."""
+    """The sums of the hashes of some rows: numberings of the rows × keys."""
     found = np.zeros((len(numbers), keys.size), dtype=np.uint64)
     for place, key in enumerate(keys):
-        cells = hashed(columns, key)
+        cells = hash_rows(columns, key)
         for way, own in enumerate(numbers):
-            found[way, place] = mixed_words(cells + mixed_words(own.view(np.uint64) ^ ~key)).sum(dtype=np.uint64)
+            found[way, place] = mix_words(cells + mix_words(own.view(np.uint64) ^ ~key)).sum(dtype=np.uint64)
     return found
 
 
@@ -70,13 +65,13 @@ def digests(columns: Sequence[Codes], numbers: Sequence[Longs], keys: LongWords)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GivenTask:
-    """Sums the hashes of the rows of a task: with their places as numbers, and with those of an order."""
+class ReleaseTask:
+    """Sums the hashes of the rows of a task, numbered by their places, and by the rows of an order."""
 
     masking: RowMasking
-    """Of no step: it tells the places of rows."""
+    """Masking without a step: it computes the positions of rows."""
     texts: Mapping[str, Codes]
-    """For each column the numbers of its texts."""
+    """The numbers of the texts of each column."""
     order: RowOrder
     keys: LongWords
 
@@ -89,14 +84,14 @@ class GivenTask:
                 first, last = piece.first, piece.first + columns[0].size
                 places = np.arange(first, last)
                 found += digests(columns, [places, self.order.part(first, last).astype(np.int64)], self.keys)
-        yield _batch(found)
+        yield pack(found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnewTask:
-    """Sums the hashes of rows that bring their numbers with them."""
+class RemaskedTask:
+    """Sums the hashes of rows that have their numbers in a column."""
 
-    columns: tuple[LearntColumn, ...]
+    columns: tuple[ValueDictionary, ...]
     """The texts that may occur."""
     keys: LongWords
 
@@ -105,70 +100,63 @@ class AnewTask:
         import pyarrow as pa
 
         stay_alone()
-        learners = [Learner(one.name, one.cells.dtype, MANY_ROWS, one) for one in self.columns]
+        encoders = [DictionaryEncoder(one.name, one.cells.dtype, MANY_ROWS, one) for one in self.columns]
         found: LongWords | None = np.zeros((1, self.keys.size), dtype=np.uint64)
-        for waiting in together(batches):
+        for waiting in gather_batches(batches):
             if found is None:
                 continue
             rows = pa.Table.from_batches(waiting)
             names = rows.column_names
             codes = [
-                learner.learn(as_text_series(as_polars(rows, name)))
-                for name, learner in zip(names, learners, strict=False)
+                encoder.encode(as_text_series(as_polars(rows, name)))
+                for name, encoder in zip(names, encoders, strict=False)
             ]
             if any(own.max(initial=-1) >= len(one.texts) for own, one in zip(codes, self.columns, strict=True)):
                 found = None
             else:
                 found += digests(codes, [rows.column(names[-1]).to_numpy()], self.keys)
-        yield _batch(found)
-
-
-def _batch(found: LongWords | None) -> Any:
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(found, protocol=5)], pa.binary())], names=["content"])
+        yield pack(found)
 
 
 # ------------------------------------------------------------------------------------------------ on the driver
 
 
-def is_shuffled(given: SparkTable, masking: RowMasking, anew: MaskedFrame, order: RowOrder) -> bool:
-    """Whether the rows of a release are in a random order or in their own; it is refused if it is not the one anew.
+def is_shuffled(given: SparkTable, masking: RowMasking, repeated: MaskedFrame, order: RowOrder) -> bool:
+    """Find whether rows of a release are in a random order or in their own; refused if it is not the repeated release.
 
     Args:
         given: The release.
-        masking: Of no step: what tells its columns and its rows.
-        anew: The release that is made once more.
+        masking: A masking without a step, which selects its columns and rows.
+        repeated: The repeated release.
         order: How its rows are shuffled, if they are.
     """
     keys = np.array([secrets.randbits(64) for _ in range(N_DIGESTS)], dtype=np.uint64)
     columns = masking.columns
-    task = GivenTask(masking, {name: numbers_of_texts(column) for name, column in columns.items()}, order, keys)
-    contents = given.gathered(task, [*columns], "Looking at the rows of the release")
-    kept, shuffled = sum((pickle.loads(one) for one in contents), np.zeros((2, keys.size), np.uint64))  # noqa: S301
-    wanted = _anew(anew, columns, keys)
+    task = ReleaseTask(masking, {name: numbers_of_texts(column) for name, column in columns.items()}, order, keys)
+    contents = given.collect_results(task, [*columns], "Hashing the rows of the release")
+    kept, shuffled = sum(contents, np.zeros((2, keys.size), np.uint64))
+    wanted = _digest_remasked(repeated, columns, keys)
     if np.array_equal(wanted, shuffled):
         return True
     if not np.array_equal(wanted, kept):
-        raise ForeignRecordError
+        raise foreign_record()
     return False
 
 
-def _anew(anew: MaskedFrame, columns: Mapping[str, LearntColumn], keys: LongWords) -> LongWords:
+def _digest_remasked(repeated: MaskedFrame, columns: Mapping[str, ValueDictionary], keys: LongWords) -> LongWords:
     from pyspark.sql import functions
 
-    task = AnewTask(tuple(map(texts_of, columns.values())), keys)
-    table = anew.source.table
-    with jobs(table.session, "Masking the rows anew"), table.own_splits():
+    task = RemaskedTask(tuple(map(texts_of, columns.values())), keys)
+    table = repeated.source.table
+    with jobs(table.session, "Masking the rows again"), table.own_splits():
         left_out = [name for name in table.frame.columns if name not in columns]
-        frame = anew.frame(left_out, None, numbered=True)
-        cells = [functions.col(quoted(name)).alias(f"c{place}") for place, name in enumerate(columns)]
-        numbered = frame.select(*cells, functions.col(quoted(PLACE)).alias("number"))
-        contents = brought_here(numbered.mapInArrow(as_function(task), "content binary"))
+        frame = repeated.frame(left_out, None, numbered=True)
+        cells = [functions.col(quote_name(name)).alias(f"c{place}") for place, name in enumerate(columns)]
+        numbered = frame.select(*cells, functions.col(quote_name(PLACE)).alias("number"))
+        digests_of_tasks = unpack(numbered.mapInArrow(as_function(task), PACKED))
     found = np.zeros((1, keys.size), dtype=np.uint64)
-    for row in contents:
-        one = pickle.loads(row["content"])  # noqa: S301 - our own tasks wrote it
+    for one in digests_of_tasks:
         if one is None:
-            raise ForeignRecordError
+            raise foreign_record()
         found += one
     return np.asarray(found[0])

@@ -7,22 +7,25 @@ machines, in any order, and again after one of them was lost.
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.errors import RowsOutOfOrderError, TableChangedError
+from anonto.errors import InternalError
+from anonto.masking.fitted import changed_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Longs
 
-    Longs = NDArray[np.int64]
 
 FILE, ROW = "anonto: file", "anonto: row"
-"""Columns beside those of the table, on the way through a task: the hash of the file's path, and the row in it."""
+"""Extra columns inside a task: the hash of the file's path, and the row in the file."""
+CONTENT = "content"
+"""The only column of what tasks hand to the driver."""
 ROWS_AT_ONCE = 1 << 17
 """Rows that a task gathers before it works on them."""
 
@@ -32,13 +35,13 @@ class RowGroups:
     """The row groups of all files, in the order of the rows."""
 
     paths: tuple[str, ...]
-    """Of the files, as Spark spells them, in order."""
+    """Paths of the files as Spark spells them, in order."""
     number_of_file: Mapping[int, int] = field(repr=False)
-    """By the hash of its path."""
+    """The number of each file, by the hash of its path."""
     offsets: Longs
-    """For each file its first row group, and behind them how many there are."""
+    """The first row group of each file, and last the number of row groups."""
     begins: Longs
-    """For each row group its first row in its file."""
+    """The first row of each row group in its file."""
 
     def __len__(self) -> int:
         return int(self.offsets[-1])
@@ -47,7 +50,7 @@ class RowGroups:
         """The row groups of some rows of a file, which is given by the hash of its path."""
         number = self.number_of_file.get(file)
         if number is None:
-            raise TableChangedError
+            raise changed_table()
         first = int(self.offsets[number])
         own = self.begins[first : int(self.offsets[number + 1])]
         return first + np.searchsorted(own, rows, side="right") - 1
@@ -80,17 +83,24 @@ def pieces(batches: Iterable[Any], row_groups: RowGroups, rows_at_once: int = RO
     """The rows of a task, cut where row groups begin; rows that are not in the order of their file are refused."""
     reached: dict[int, int] = {}
     here = -1
-    for gathered in together(batches, rows_at_once):
+    for gathered in gather_batches(batches, rows_at_once):
         for piece in _cut(gathered, row_groups):
             again = piece.group != here and piece.group in reached
             if again or piece.rows[0] <= reached.get(piece.group, -1) or (np.diff(piece.rows) <= 0).any():
-                raise RowsOutOfOrderError
+                raise InternalError("The rows of a file reached a task out of order.")
             here, reached[piece.group] = piece.group, int(piece.rows[-1])
             yield piece
 
 
-def together(batches: Iterable[Any], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
-    """Batches together, until there are enough rows."""
+def pack(result: Any) -> Any:
+    """The result of a task as one row for the driver, which unpacks it: see `anonto.engine.spark.table.unpack`."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(result, protocol=5)], pa.binary())], names=[CONTENT])
+
+
+def gather_batches(batches: Iterable[Any], rows_at_once: int = ROWS_AT_ONCE) -> Iterator[list[Any]]:
+    """Lists of batches with enough rows each."""
     waiting: list[Any] = []
     for batch in batches:
         if batch.num_rows:
@@ -116,7 +126,7 @@ def _cut(batches: Sequence[Any], row_groups: RowGroups) -> Iterator[Piece]:
 
 
 def _runs(numbers: Longs) -> list[tuple[int, int]]:
-    """Where equal numbers that stand together begin and end."""
+    """Begins and ends of runs of equal numbers."""
     cuts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
     return list(zip([0, *cuts.tolist()], [*cuts.tolist(), numbers.size], strict=True))
 
@@ -125,7 +135,7 @@ def _runs(numbers: Longs) -> list[tuple[int, int]]:
 
 
 def has_row_numbers(frame: Any) -> bool:
-    """Whether a DataFrame is Parquet files, with columns and rows left out or changed one by one, and nothing else."""
+    """Return whether a DataFrame only reads Parquet files and then filters rows or computes columns row by row."""
     node = frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - asking by a query logs an error
     if not frame._jdf.queryExecution().analyzed().deterministic():  # noqa: SLF001
         return False
@@ -133,28 +143,28 @@ def has_row_numbers(frame: Any) -> bool:
         node = node.children().head()
     if node.getClass().getSimpleName() != "LogicalRelation":
         return False
-    attributes = node.metadataOutput()
-    kinds = [attributes.apply(place).dataType() for place in range(attributes.length())]
+    value_spaces = node.metadataOutput()
+    kinds = [value_spaces.apply(place).dataType() for place in range(value_spaces.length())]
     return any("row_index" in kind.simpleString() for kind in kinds)
 
 
 def with_row_numbers(frame: Any, columns: Sequence[str]) -> Any:
-    """Some columns of a DataFrame, and beside them where each row is stored; under names that Spark always takes."""
+    """Some columns of a DataFrame and the position of each row, under names that Spark always accepts."""
     from pyspark.sql import functions
 
-    found = [functions.col(quoted(name)) for name in columns]
+    found = [functions.col(quote_name(name)) for name in columns]
     stored = [functions.xxhash64("_metadata.file_path"), functions.col("_metadata.row_index")]
     return frame.select(*(one.alias(f"c{place}") for place, one in enumerate([*found, *stored])))
 
 
 def with_own_names(batches: Iterable[Any], columns: Sequence[str]) -> Iterator[Any]:
-    """What a task is given of such a DataFrame, with the names of its columns."""
+    """The batches of such a DataFrame with the names of its columns."""
     for batch in batches:
         yield batch.rename_columns([*columns, FILE, ROW])
 
 
-def quoted(name: str) -> str:
-    """The name of a column as Spark takes it, whatever signs are in it."""
+def quote_name(name: str) -> str:
+    """The name of a column in backquotes, for Spark."""
     return "`" + name.replace("`", "``") + "`"
 
 

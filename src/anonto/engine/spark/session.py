@@ -1,6 +1,6 @@
-"""Sessions and jobs on a Spark cluster: begun with a clear word when there is none, ended cleanly, errors in our words.
+"""Sessions and jobs on a Spark cluster, ended cleanly, with errors translated into our own.
 
-What Spark itself says of a failure may show cells, so it is told by its kind alone.
+Spark's own message about a failure may show cells, so only the kind of failure is reported.
 """
 
 from __future__ import annotations
@@ -18,15 +18,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from anonto import errors
-from anonto.errors import (
-    AnontoError,
-    ClusterJobError,
-    MalformedFileError,
-    MissingPackageError,
-    TableChangedError,
-    UnreachableMasterError,
-    UnwritableFileError,
-)
+from anonto.errors import AnontoError, ClusterError, MalformedFileError, MissingPackageError, UnwritableFileError
+from anonto.masking.fitted import changed_table
+from anonto.wording import clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,11 +43,11 @@ _GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 _NAMED = re.compile(
     r"(?:reading file|footer for file:?) +(?:[^\n]*?/)?([^/\n]+?)\.?(?: SQLSTATE|\. |\s*$)", re.MULTILINE
 )
-"""The name of a file that could not be read, without its folders, which may tell values of columns."""
+"""The name of a file that could not be read, without its folders, which may reveal values of columns."""
 
 
 def require_spark() -> None:
-    """Refuse to go on without the packages that a cluster needs."""
+    """Raise an error if the packages for Spark are missing."""
     try:
         import pyarrow as pa
         import pyspark
@@ -67,7 +61,7 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def opened_session(master: str | None, options: Mapping[str, str] | None = None) -> Iterator[Any]:
+def open_session(master: str | None, options: Mapping[str, str] | None = None) -> Iterator[Any]:
     """A session for one command, stopped at its end; what Java writes to standard error does not reach the terminal.
 
     Args:
@@ -79,7 +73,7 @@ def opened_session(master: str | None, options: Mapping[str, str] | None = None)
         _require_answer(master)
     from pyspark.sql import SparkSession
 
-    # It tells of Ctrl-C as of a fault, with all frames, and that partly in the name of the root logger.
+    # Spark logs Ctrl-C as a fault with a full traceback, partly through the root logger.
     logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
     logging.getLogger().addFilter(_is_not_of_py4j)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -91,7 +85,7 @@ def opened_session(master: str | None, options: Mapping[str, str] | None = None)
         try:
             session = builder.getOrCreate()
         except Exception as error:
-            raise _in_our_words(error) from None
+            raise _translate_error(error) from None
     try:
         session.sparkContext.setLogLevel("OFF")
         yield session
@@ -101,19 +95,19 @@ def opened_session(master: str | None, options: Mapping[str, str] | None = None)
 
 
 def _require_answer(master: str) -> None:
-    """Refuse a standalone master that does not answer: Spark itself would try for a minute."""
+    """Refuse a standalone master that does not answer; Spark would try for a minute."""
     if not master.startswith("spark://"):
         return
     for address in master.removeprefix("spark://").split(","):
         host, _, port = address.rpartition(":")
         with suppress(OSError, ValueError), socket.create_connection((host, int(port)), SECONDS_TO_ANSWER):
             return
-    raise UnreachableMasterError(master)
+    raise unreachable_master(master)
 
 
 @contextmanager
 def _quiet_java() -> Iterator[None]:
-    """Start Java with nowhere to write its notices to."""
+    """Discard what Java writes to standard error while it starts."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
@@ -127,7 +121,7 @@ def _quiet_java() -> Iterator[None]:
 
 @contextmanager
 def jobs(session: Any, what: str) -> Iterator[None]:
-    """Jobs that belong together: when one is given up all are ended, and errors are told in our words."""
+    """Jobs that belong together: when one is cancelled all end, and errors get our own messages."""
     context = session.sparkContext
     group = f"{APPLICATION}-{secrets.token_hex(4)}"
     context.setJobGroup(group, what, interruptOnCancel=True)
@@ -142,7 +136,7 @@ def jobs(session: Any, what: str) -> Iterator[None]:
             raise
         if _was_stopped(error):
             raise KeyboardInterrupt from None
-        raise _in_our_words(error) from None
+        raise _translate_error(error) from None
     finally:
         with suppress(Exception):
             context.setLocalProperty("spark.jobGroup.id", None)
@@ -150,7 +144,7 @@ def jobs(session: Any, what: str) -> Iterator[None]:
 
 
 def _was_stopped(error: BaseException) -> bool:
-    """Whether an error came up on the way out after Ctrl-C, which also ends the job."""
+    """Return whether an error follows from Ctrl-C, which also ends the job."""
     before: BaseException | None = error
     while before is not None and not isinstance(before, KeyboardInterrupt):
         before = before.__context__
@@ -158,7 +152,7 @@ def _was_stopped(error: BaseException) -> bool:
 
 
 def _end(context: Any, group: str) -> None:
-    """Cancel what runs and wait until it has ended, so that nothing is written any more."""
+    """Cancel running jobs and wait for their end, so that nothing more is written."""
     with suppress(Exception):
         context.cancelJobGroup(group)
         end = time.monotonic() + SECONDS_TO_END
@@ -167,19 +161,19 @@ def _end(context: Any, group: str) -> None:
 
 
 def _runs(tracker: Any, group: str) -> bool:
-    """Whether a task of a group of jobs is still at work."""
+    """Return whether a task of a group of jobs is still at work."""
     stages = set(tracker.getActiveStageIds())
     jobs_of_group = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(group)]
     return any(stages.intersection(found.stageIds) for found in jobs_of_group if found is not None)
 
 
 def is_of_spark(error: BaseException) -> bool:
-    """Whether Spark, or the way to it, raised an error."""
+    """Return whether an error comes from Spark or from the connection to it."""
     return type(error).__module__.partition(".")[0] in {"pyspark", "py4j"} or isinstance(error, ConnectionError)
 
 
-def _in_our_words(error: BaseException) -> AnontoError:
-    """What a failure of Spark means, without what it says."""
+def _translate_error(error: BaseException) -> AnontoError:
+    """The meaning of a Spark failure, without Spark's own message."""
     text = _text(error)
     own = _OF_THE_PACKAGE.search(text)
     if own is not None:
@@ -190,23 +184,23 @@ def _in_our_words(error: BaseException) -> AnontoError:
     if fault is not None:
         return UnwritableFileError("the masked table, or a worker's scratch folder", fault)
     if _GONE in text:
-        return TableChangedError()
+        return changed_table()
     if is_about_damage(error):
         named = _NAMED.search(text)
         if named is None:
-            return ClusterJobError("a file of the table cannot be decoded")
+            return failed_job("a file of the table cannot be decoded")
         return MalformedFileError(unquote(named.group(1)), "Parquet", "it cannot be decoded")
     condition = getattr(error, "getCondition", lambda: None)()
-    return ClusterJobError(condition or type(error).__name__)
+    return failed_job(condition or type(error).__name__)
 
 
 def is_about_absence(error: BaseException) -> bool:
-    """Whether a file is not there that was asked about."""
+    """Return whether an error says that a file does not exist."""
     return "java.io.FileNotFoundException" in _text(error)
 
 
 def is_about_damage(error: BaseException) -> bool:
-    """Whether a failure comes from a Parquet file that cannot be decoded."""
+    """Return whether a failure comes from a Parquet file that cannot be decoded."""
     text = _text(error)
     return any(words in text for words in _DAMAGED)
 
@@ -215,3 +209,19 @@ def _text(error: BaseException) -> str:
     with suppress(Exception):
         return str(error)
     return ""
+
+
+def unreachable_master(master: str) -> ClusterError:
+    """A Spark master that does not answer."""
+    return ClusterError(
+        f"No Spark cluster answers at {clip(master)!r}; check the address and that the master is running. Nothing was "
+        "written."
+    )
+
+
+def failed_job(condition: str) -> ClusterError:
+    """A job that the cluster gave up."""
+    return ClusterError(
+        f"Spark gave up the job ({clip(condition)}); nothing was written. The logs of its driver and workers "
+        "say why; they often lack memory, or the packages anonto and pyarrow in the Python of PYSPARK_PYTHON."
+    )

@@ -1,6 +1,6 @@
 """A masked table on a cluster: a map over the rows, as a DataFrame or as a folder of Parquet files.
 
-Nothing is shuffled, unless the rows are to be. Only for equi-width swapping the rows of a cell come together: see
+Rows are only moved between workers to shuffle them, or to exchange them in the cells of equi-width swapping: see
 `anonto.engine.spark.cells`.
 """
 
@@ -10,55 +10,56 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anonto.engine.spark.apply import PLACE, MaskingTask, RowMasking, of_columns
-from anonto.engine.spark.cells import CellMasker, with_exchanged
+from anonto.engine.refusals import no_private_place, only_parquet
+from anonto.engine.spark.apply import PLACE, MaskingTask, RowMasking, only_columns
+from anonto.engine.spark.cells import cell_masker_of, put_exchanged
 from anonto.engine.spark.released_frames import remember_rows
 from anonto.engine.spark.session import jobs
 from anonto.engine.spark.storage import Storage, local_path, write_parquet
-from anonto.engine.spark.table import put_parts_in_order, write_shuffled
-from anonto.errors import OnlyParquetError, OrderNotKeptError, PrivatePlaceError
-from anonto.private_record import PrivateRecord
+from anonto.engine.spark.table import put_parts_in_order, write_at_places
+from anonto.errors import ClusterError
+from anonto.masking.private_record import PrivateRecord
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from anonto.engine.spark.source import Taken
+    from anonto.engine.spark.cells import CellMasker
+    from anonto.engine.spark.numbered_frame import NumberedFrame
+    from anonto.io.atomic_write import PendingFiles
+    from anonto.io.table import Origin
     from anonto.masking.fitted import FittedStep
-    from anonto.masking.released import OutColumn
-    from anonto.rng import RowOrder
-    from anonto.table.beside import FilesBeside
-    from anonto.table.table import Origin
+    from anonto.masking.released import ReleasedColumn
+    from anonto.random.streams import RowOrder
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MaskedFrame:
-    """A table on a cluster with all that is needed to mask its rows."""
+    """A table on a cluster, with everything needed to mask its rows."""
 
-    source: Taken
+    source: NumberedFrame
     n_records: int
     steps: tuple[FittedStep, ...]
-    columns: dict[str, OutColumn]
+    columns: dict[str, ReleasedColumn]
     partitions: Mapping[int, tuple[int, int]]
-    """For each partition of Spark its first row group, and how many of its rows stay."""
+    """The first row group of each partition of Spark, and how many of its rows stay."""
     keeps_order: bool
-    """Whether partitions have consecutive rows in their order."""
+    """True if partitions have consecutive rows in their order."""
     masking: RowMasking = field(repr=False)
-    """By all steps but those whose rows come together in cells."""
+    """All steps except those that exchange rows in cells."""
 
     @property
     def _cell_maskers(self) -> list[tuple[FittedStep, CellMasker]]:
-        found = ((step, None if step.row_part is None else step.row_part.masker) for step in self.steps)
-        return [(step, masker) for step, masker in found if isinstance(masker, CellMasker)]
+        return [(step, masker) for step in self.steps if (masker := cell_masker_of(step)) is not None]
 
     @property
     def is_placed(self) -> bool:
-        """Whether rows come in the order of where they go, in parts that follow each other."""
+        """True if rows come in the order of their destinations."""
         return bool(self._cell_maskers)
 
     def frame(self, dropped: Sequence[str], order: RowOrder | None, *, numbered: bool = False) -> Any:
-        """The masked rows as a DataFrame; with an order their places come with them, or if wanted their numbers."""
+        """The masked rows as a DataFrame, with an extra column of their places in an order, or of their numbers."""
         from pyspark.sql.types import LongType, StructField, StructType
 
         names = [name for name in self.source.table.frame.columns if name not in dropped]
@@ -68,22 +69,23 @@ class MaskedFrame:
         exchanged = self._cell_maskers
         elsewhere = {column.name for step, _ in exchanged for column in step.columns}
         columns = {
-            name: column.slim()
-            for name, column in self.columns.items()
-            if name not in elsewhere or column.staying is not None
+            name: column for name, column in self.columns.items() if name not in elsewhere or column.staying is not None
         }
-        task = MaskingTask(self.masking, tuple(names), columns, kinds, order, numbered=numbered or bool(exchanged))
-        looked_at = dict.fromkeys([*names, *self.masking.looked_at])
+        is_numbered, within = numbered or bool(exchanged), self.masking.fitted.within
+        task = MaskingTask(self.masking, tuple(names), columns, kinds, order, numbered=is_numbered, within=within)
+        looked_at = dict.fromkeys([*names, *self.masking.needed_columns])
         with_place = StructType([*fields, place])
         placed = order is not None or task.numbered
-        masked = self.source.table.mapped(task, [*looked_at], with_place if placed else StructType(fields))
+        masked = self.source.table.map_rows(task, [*looked_at], with_place if placed else StructType(fields))
         if not exchanged:
             return masked
-        steps = [(masker.step, of_columns(self.masking, masker.step.names), step.columns) for step, masker in exchanged]
+        steps = [
+            (masker.step, only_columns(self.masking, masker.step.names), step.columns) for step, masker in exchanged
+        ]
         schema = with_place if numbered else StructType(fields)
-        return with_exchanged(self.source.table, masked, names, steps, self.n_records, order, schema, numbered=numbered)
+        return put_exchanged(self.source.table, masked, names, steps, self.n_records, order, schema, numbered=numbered)
 
-    def _new_kind(self, column: OutColumn) -> Any:
+    def _new_kind(self, column: ReleasedColumn) -> Any:
         """The pyarrow type of a column whose new cells its own type cannot hold; None for the others."""
         import polars as pl
 
@@ -103,44 +105,44 @@ class MaskedFrame:
 
     @property
     def kept(self) -> None:
-        """None: which rows stay is known on the cluster alone."""
+        """None: only the cluster knows which rows stay."""
 
     @property
     def origin(self) -> Origin | None:
-        """What was masked, for the private record."""
+        """The masked source, for the private record."""
         return self.source.origin
 
     def table(self, dropped: Sequence[str], scales: Mapping[str, Sequence[str]]) -> Any:
-        """The masked table as a DataFrame, rows where they were; nothing is computed before it is asked for."""
+        """The masked table as a DataFrame, which is computed when it is used."""
         del scales
         frame = self.frame(dropped, None)
         remember_rows(frame, self, self.source)
         return frame
 
-    def record_beside(self, path: str | os.PathLike[str]) -> Path:
-        """Where the private record of an output on this machine lies."""
+    def record_path(self, path: str | os.PathLike[str]) -> Path:
+        """The default place of the private record, for an output on this machine."""
         found = local_path(str(self._storage.path(str(path)).toUri().toString()))
         if found is None:
-            raise PrivatePlaceError(str(path))
-        return PrivateRecord.beside(found)
+            raise no_private_place(str(path))
+        return PrivateRecord.path_for(found)
 
-    def require_apart(self, path: str | os.PathLike[str] | None, beside: Sequence[Path], read: Sequence[Path]) -> None:
-        """Refuse an output, or files beside it, that would replace what was read."""
+    def require_apart(self, path: str | os.PathLike[str] | None, further: Sequence[Path], read: Sequence[Path]) -> None:
+        """Refuse an output, or files written with it, that would replace an input."""
         if path is None:
-            self.source.read.require_apart(None, beside, read)
+            self.source.read.require_apart(None, further, read)
             return
         target = _parquet_folder(path)
-        self.source.read.require_apart((target, self._storage.place(target)), beside, read)
+        self.source.read.require_apart((target, self._storage.place(target)), further, read)
 
     @contextmanager
-    def place_for(self, path: str | os.PathLike[str], files: FilesBeside, *, force: bool) -> Iterator[str]:
+    def place_for(self, path: str | os.PathLike[str], files: PendingFiles, *, force: bool) -> Iterator[str]:
         """A folder beside the output, put in place when it is whole, right after the files beside it."""
         with (
             jobs(self._session, "Putting the masked table in place"),
-            self._storage.written_beside(_parquet_folder(path), force=force, then=files.stay) as folder,
+            self._storage.atomic_write(_parquet_folder(path), force=force, then=files.keep) as folder,
         ):
             yield folder
-            files.put_in_place()
+            files.commit()
 
     def write(
         self,
@@ -154,13 +156,13 @@ class MaskedFrame:
         del path, scales
         table = self.source.table
         if order is None and not self.keeps_order and not self.is_placed:
-            raise OrderNotKeptError
+            raise order_not_kept()
         with jobs(self._session, "Masking the rows"), table.own_splits():
             frame = self.frame(dropped, order)
             if order is None or self.is_placed:
                 write_parquet(frame, place)
             else:
-                write_shuffled(frame, place, self.n_records)
+                write_at_places(frame, place, self.n_records)
             as_they_were = order is None and not self.is_placed
             put_parts_in_order(self._session, place, self.partitions if as_they_were else None, self.n_records)
             table.require_unchanged()
@@ -180,12 +182,12 @@ class MaskedFrame:
 def _parquet_folder(path: str | os.PathLike[str]) -> str:
     target = str(path)
     if not target.rstrip("/").endswith(".parquet"):
-        raise OnlyParquetError(target)
+        raise only_parquet(target)
     return target
 
 
 def without_metadata(kind: Any) -> Any:
-    """A type of Spark without what is noted of the fields it is made of: Spark writes that into the files."""
+    """A Spark type without the metadata of its fields, which Spark would write into the files."""
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType
 
     if isinstance(kind, StructType):
@@ -195,3 +197,11 @@ def without_metadata(kind: Any) -> Any:
     if isinstance(kind, MapType):
         return MapType(without_metadata(kind.keyType), without_metadata(kind.valueType), kind.valueContainsNull)
     return kind
+
+
+def order_not_kept() -> ClusterError:
+    """Rows to be kept in their order, which Spark's tasks receive in another."""
+    return ClusterError(
+        "Spark gives its tasks rows from several places of the table at once, so their order cannot be kept; save "
+        "them shuffled, or write the table to Parquet files and mask those."
+    )

@@ -1,8 +1,8 @@
-"""Parquet files where the cluster keeps them, reached through Hadoop's file systems: disks, HDFS, object stores.
+"""Parquet files on the storage of the cluster, reached through Hadoop's file systems: disks, HDFS, object stores.
 
-A table that is written is a folder of part files, as everything around Spark expects. It is written beside its name
-and moved there when it is whole; what it replaces waits in a folder of its own until then. What a killed process leaves
-has the machine and the process in its name, so that the next run can tell that nobody needs it any more.
+An output is a folder of part files. It is written under a temporary name and renamed when it is complete; the table
+that it replaces is kept in another folder until then. Temporary names contain the machine and the process, so that the
+next run can remove what a killed process left.
 """
 
 from __future__ import annotations
@@ -20,18 +20,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from anonto.engine.spark.session import is_about_absence, is_about_damage, is_of_spark, jobs
-from anonto.errors import (
-    AmongInputsError,
-    ExistingFileError,
-    ForeignFilesError,
-    LeftOverWarning,
-    MalformedFileError,
-    MissingFileError,
-    NoFilesError,
-    SameFileError,
-    TableChangedError,
-    UnwritableFileError,
-)
+from anonto.errors import ExistingFileError, FileError, MalformedFileError, MissingFileError, UnwritableFileError
+from anonto.io.atomic_write import same_file
+from anonto.io.batches import among_inputs
+from anonto.io.left_behind import removed_leftovers
+from anonto.masking.fitted import changed_table
+from anonto.wording import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,13 +37,13 @@ PARQUET_OPTIONS = {
     "parquet.column.statistics.enabled": "false",
     "parquet.size.statistics.enabled": "false",
 }
-"""No statistics: the least and the greatest value of a column are cells of it."""
+"""No statistics: they would contain the least and the greatest cell of a column."""
 RENAMES_AT_ONCE = {"file", "hdfs", "viewfs"}
 """Schemes of stores that move a folder in one step; others may copy its files one by one."""
 OLD = ".old"
-"""The ending of a folder in which a table waits that is being replaced."""
+"""The ending of the folder that keeps a table while it is being replaced."""
 _GLOB, _ESCAPED = re.compile(r"[\\*?\[\]{}]"), r"\\\g<0>"
-"""What Hadoop would take for a pattern, and how it is told not to."""
+"""Characters that Hadoop reads as a pattern, and their escapes."""
 _PORT = re.compile(r":\d*$")
 
 
@@ -65,20 +59,20 @@ class Storage:
         system = path.getFileSystem(self._settings)
         return system.makeQualified(path)
 
-    def spelt(self, uri: str) -> str:
+    def uri_in_rows(self, uri: str) -> str:
         """The URI of a file as Spark spells it in the rows that come from it."""
         return str(self._java.org.apache.hadoop.fs.Path(self._of_uri(uri).toString()).toUri().toString())
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file or a folder of this name."""
+        """Return whether there is a file or a folder of this name."""
         return bool(self._system(name).exists(self.path(name)))
 
     def stamp(self, uris: Sequence[str]) -> tuple[tuple[int, int], ...]:
-        """How long files are and when they were last written, to see whether they change."""
+        """The lengths and modification times of files, to detect changes."""
         found = []
         for uri in uris:
             path = self._of_uri(uri)
-            with _looking_at(uri):
+            with _name_damaged_file(uri):
                 status = path.getFileSystem(self._settings).getFileStatus(path)
             found.append((int(status.getLen()), int(status.getModificationTime())))
         return tuple(found)
@@ -86,7 +80,7 @@ class Storage:
     def row_groups(self, uri: str) -> list[int]:
         """The rows of each row group of a Parquet file, from its footer."""
         hadoop = self._java.org.apache.parquet.hadoop
-        with _looking_at(uri):
+        with _name_damaged_file(uri):
             file = hadoop.util.HadoopInputFile.fromPath(self._of_uri(uri), self._settings)
             reader = hadoop.ParquetFileReader.open(file)
         try:
@@ -95,7 +89,7 @@ class Storage:
             reader.close()
 
     def is_folder(self, name: str) -> bool:
-        """Whether there is a folder of this name."""
+        """Return whether there is a folder of this name."""
         return bool(self._system(name).getFileStatus(self.path(name)).isDirectory())
 
     def files(self, name: str) -> list[str]:
@@ -125,11 +119,11 @@ class Storage:
         self._system(name).delete(self.path(name), True)
 
     def place(self, name: str) -> Place:
-        """Where a name leads: see `place_of`."""
+        """The location of a name: see `place_of`."""
         return place_of(str(self.path(name).toUri().toString()))
 
     @contextmanager
-    def written_beside(self, name: str, *, force: bool, then: Callable[[], None] | None = None) -> Iterator[str]:
+    def atomic_write(self, name: str, *, force: bool, then: Callable[[], None] | None = None) -> Iterator[str]:
         """A name for a folder beside the target, moved onto the target after the block, and removed if it fails.
 
         Args:
@@ -142,18 +136,18 @@ class Storage:
         if self.exists(name) and not force:
             raise ExistingFileError(name)
         own = f".{own_prefix()}{secrets.token_hex(8)}"
-        beside, old = (self._in(target.getParent(), f"{own}{ending}") for ending in (".parquet", OLD))
+        temporary, old = (self._in(target.getParent(), f"{own}{ending}") for ending in (".parquet", OLD))
         try:
-            yield str(beside.toString())
-            self._put_in_place(beside, target, old, name, force=force)
+            yield str(temporary.toString())
+            self._put_in_place(temporary, target, old, name, force=force)
             if then is not None:
                 then()
         finally:
-            with suppress(Exception):  # it must not hide what went wrong; the next run removes it
-                self.delete(str(beside.toString()))
+            with suppress(Exception):  # must not hide the error; the next run removes it
+                self.delete(str(temporary.toString()))
 
-    def _put_in_place(self, beside: Any, target: Any, old: Any, name: str, *, force: bool) -> None:
-        """Move a folder to its name; what is there waits in the old folder, and goes back if anything fails."""
+    def _put_in_place(self, temporary: Any, target: Any, old: Any, name: str, *, force: bool) -> None:
+        """Rename a folder to its target; an existing target is kept aside, and restored if anything fails."""
         system = target.getFileSystem(self._settings)
         replaces = bool(system.exists(target))
         if replaces and not force:
@@ -162,10 +156,10 @@ class Storage:
             if replaces:
                 system.mkdirs(old)
                 kept = self._in(old, target.getName())
-                _require(_renamed(system, target, kept), name, "what is there cannot be moved away")
-            _require(_renamed(system, beside, target), name, "the new table could not be put there")
+                _require(_try_rename(system, target, kept), name, "what is there cannot be moved away")
+            _require(_try_rename(system, temporary, target), name, "the new table could not be put there")
         except BaseException:
-            with suppress(Exception):  # it must not hide what went wrong; the next run puts it back
+            with suppress(Exception):  # must not hide the error; the next run restores it
                 self._put_back(system, old)
             raise
         if replaces:
@@ -173,7 +167,7 @@ class Storage:
                 system.delete(old, True)
 
     def _put_back(self, system: Any, old: Any) -> None:
-        """Move what was replaced back to its name if nothing is there, else remove it.
+        """Restore a replaced table if its name is free, else remove it.
 
         Where a rename copies file by file, what is under the name may not be whole: then what was replaced stays.
         """
@@ -181,14 +175,14 @@ class Storage:
         for status in system.listStatus(old):
             target = self._in(old.getParent(), status.getPath().getName())
             is_there = bool(system.exists(target))
-            if (is_there and not at_once) or not (is_there or _renamed(system, status.getPath(), target)):
+            if (is_there and not at_once) or not (is_there or _try_rename(system, status.getPath(), target)):
                 return
         system.delete(old, True)
 
     def clear_left_over(self, folder: str) -> None:
-        """Remove what runs of this machine left that were killed, and put back what they were about to replace."""
+        """Remove what killed runs of this machine left, and restore the tables that they were replacing."""
         n_removed = 0
-        with suppress(Exception):  # what cannot be removed is no reason to stop
+        with suppress(Exception):  # a left-over folder must not stop this run
             system = self._system(folder)
             for hidden in (".", ""):
                 pattern = f"{_GLOB.sub(_ESCAPED, folder.rstrip('/'))}/{hidden}anonto-{_machine()}-*"
@@ -196,7 +190,7 @@ class Storage:
                     with suppress(Exception):
                         n_removed += self._is_cleared(system, status.getPath())
         if n_removed:
-            warnings.warn(LeftOverWarning(folder, n_removed, 0), stacklevel=2)
+            warnings.warn(removed_leftovers(folder, n_removed, 0), stacklevel=2)
 
     def _is_cleared(self, system: Any, left: Any) -> bool:
         name = str(left.getName())
@@ -227,12 +221,12 @@ class Storage:
 
 
 def _machine() -> str:
-    """A word for this machine that does not show its name."""
+    """A word for this machine that does not reveal its name."""
     return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:12]
 
 
 def own_prefix() -> str:
-    """How the names begin of what this process leaves if it is killed."""
+    """The prefix of the temporary names of this process."""
     return f"anonto-{_machine()}-{os.getpid()}-"
 
 
@@ -247,20 +241,20 @@ def _is_alive(process: int) -> bool:
 
 
 @contextmanager
-def _looking_at(uri: str) -> Iterator[None]:
-    """Tell which file is damaged; one that is gone was there when the table was opened."""
+def _name_damaged_file(uri: str) -> Iterator[None]:
+    """Name a damaged file; a missing file means that the table changed since it was opened."""
     try:
         yield
     except Exception as error:
         if is_about_absence(error):
-            raise TableChangedError from None
+            raise changed_table() from None
         if is_about_damage(error):
             raise MalformedFileError(file_name(uri), "Parquet", "it cannot be decoded") from None
         raise
 
 
-def _renamed(system: Any, source: Any, target: Any) -> bool:
-    """Whether a rename was done; some stores say no by their answer, and others by an exception."""
+def _try_rename(system: Any, source: Any, target: Any) -> bool:
+    """Rename, and return whether it worked; some stores return False and others raise."""
     try:
         return bool(system.rename(source, target))
     except Exception as error:
@@ -281,12 +275,12 @@ def local_path(uri: str) -> Path | None:
 
 
 def file_name(uri: str) -> str:
-    """The name of a file without its folders, which may tell values of columns."""
+    """The name of a file without its folders, which may reveal values of columns."""
     return unquote(uri.rpartition("/")[2])
 
 
 def place_of(uri: str) -> Place:
-    """Where a URI leads, the same however it is spelt: the store, and the names on the way.
+    """The location of a URI, however it is written: the store, and the names of the path.
 
     Schemes and ports are left out, since several of them lead to one store; links of this machine are followed.
     """
@@ -304,21 +298,21 @@ def place_here(path: Path) -> Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """What a DataFrame reads, as places."""
+class Inputs:
+    """The locations that a DataFrame reads."""
 
     files: tuple[Place, ...] = ()
     folders: tuple[Place, ...] = ()
-    """Those that are read with all that is in them."""
+    """Folders that are read with everything in them."""
 
     def require_apart(
-        self, target: tuple[str, Place] | None, beside: Sequence[Path], files: Sequence[Path] = ()
+        self, target: tuple[str, Place] | None, further: Sequence[Path], files: Sequence[Path] = ()
     ) -> None:
         """Refuse outputs that would replace an input or another output, or that would be read the next time.
 
         Args:
             target: The folder of a table and where it is.
-            beside: The other outputs.
+            further: The other outputs.
             files: Other inputs of this machine.
         """
         read = [*self.files, *map(place_here, files), *self.folders]
@@ -326,26 +320,26 @@ class Read:
         if target is not None:
             name, place = target
             if any(_is_in(one, place) for one in read):
-                raise SameFileError(name)
+                raise same_file(name)
             if any(_is_in(place, folder) for folder in self.folders):
-                raise AmongInputsError(name)
-        for path in beside:
+                raise among_inputs(name)
+        for path in further:
             here = place_here(path)
             if here in taken or (target is not None and _is_in(here, target[1])):
-                raise SameFileError(str(path))
+                raise same_file(str(path))
             taken.add(here)
 
 
 def _is_in(place: Place, folder: Place) -> bool:
-    """Whether a place is a folder or somewhere in it."""
+    """Return whether a place is a folder or somewhere in it."""
     return place[: len(folder)] == folder
 
 
-def what_is_read(frame: Any) -> Read:
+def find_inputs(frame: Any) -> Inputs:
     """The files that a DataFrame reads, and the folders that it was given."""
     files = {place_of(uri) for uri in frame.inputFiles()}
     folders = set()
-    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001 - a DataFrame does not tell
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()  # noqa: SLF001 - a DataFrame has no method for it
     for number in range(leaves.length()):
         leaf = leaves.apply(number)
         if leaf.getClass().getSimpleName() != "LogicalRelation":
@@ -354,7 +348,7 @@ def what_is_read(frame: Any) -> Read:
         if relation.getClass().getSimpleName() == "HadoopFsRelation":
             roots = str(relation.location().rootPaths().mkString("\0")).split("\0")
             folders |= {place_of(quote(root, safe="/:@")) for root in roots if root}
-    return Read(tuple(sorted(files)), tuple(sorted(folders - files)))
+    return Inputs(tuple(sorted(files)), tuple(sorted(folders - files)))
 
 
 def read_parquet(session: Any, name: str) -> Any:
@@ -365,7 +359,7 @@ def read_parquet(session: Any, name: str) -> Any:
             raise MissingFileError(name)
         files = storage.files(name)
         if not files:
-            raise NoFilesError(name)
+            raise no_parquet_files(name)
         try:
             frame = session.read.parquet(_GLOB.sub(_ESCAPED, name))
         except Exception as error:
@@ -378,12 +372,12 @@ def read_parquet(session: Any, name: str) -> Any:
             folder = str(storage.path(name).toUri().toString())
             n_foreign = sum(not _is_read_here(uri, folder) for uri in frame.inputFiles())
             if n_foreign:
-                raise ForeignFilesError(name, n_foreign)
+                raise foreign_files(name, n_foreign)
         return frame
 
 
 def _is_read_here(uri: str, folder: str) -> bool:
-    """Whether one machine reads a file of a folder, too."""
+    """Return whether reading the folder on one machine would include a file."""
     parent, _, name = unquote(urlsplit(uri).path).rpartition("/")
     return (
         parent == unquote(urlsplit(folder).path).rstrip("/")
@@ -393,5 +387,18 @@ def _is_read_here(uri: str, folder: str) -> bool:
 
 
 def write_parquet(frame: Any, name: str) -> None:
-    """Write a DataFrame to a folder of Parquet files, in which nothing about the cells stands outside them."""
+    """Write a DataFrame to a folder of Parquet files, without statistics about the cells."""
     frame.write.options(**PARQUET_OPTIONS).parquet(name)
+
+
+def no_parquet_files(path: str) -> FileError:
+    """A folder or a pattern without Parquet files."""
+    return FileError(f"{path!r} has no Parquet files (.parquet); give a file, or a folder or a pattern with some.")
+
+
+def foreign_files(name: str, n_files: int) -> FileError:
+    """Files of a folder that Spark would read and one machine would not."""
+    return FileError(
+        f"Spark would read {count_of(n_files, 'file')} of {name!r} that one machine leaves out: those in folders "
+        "inside it, and those whose name does not end in .parquet; move them away, or mask a DataFrame in Python."
+    )

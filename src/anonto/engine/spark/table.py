@@ -1,7 +1,8 @@
-"""A table on a cluster: its rows with their numbers, work that is done on all of them, and where it is written."""
+"""A table on a cluster: its numbered rows, tasks over all of them, and the order of written parts."""
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from anonto.engine.spark.apply import PLACE
-from anonto.engine.spark.rows import file_hashes, quoted, row_groups_of, with_own_names, with_row_numbers
+from anonto.engine.spark.rows import CONTENT, file_hashes, quote_name, row_groups_of, with_own_names, with_row_numbers
 from anonto.engine.spark.session import jobs
 from anonto.engine.spark.storage import Storage, write_parquet
-from anonto.errors import InternalError, TableChangedError
+from anonto.errors import InternalError
+from anonto.masking.fitted import changed_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,8 +23,12 @@ if TYPE_CHECKING:
 
     from anonto.engine.spark.rows import RowGroups
 
+    Task = Callable[[Iterator[Any]], Iterator[Any]]
+
 ROWS_OF_A_TASK = 1 << 20
-"""About so many rows are cut off for a task, and so many shuffled ones are written to a file."""
+"""About how many rows a task gets, and how many shuffled rows a file."""
+PACKED = f"{CONTENT} binary"
+"""The schema of packed results."""
 LARGEST_SPLIT, SMALLEST_SPLIT = 128 << 20, 1 << 16
 _SPLITS = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
 _MOST_PARTITIONS = "spark.sql.files.maxPartitionNum"
@@ -44,11 +50,11 @@ class SparkTable:
 
     @classmethod
     def of(cls, frame: Any) -> SparkTable:
-        """Look at the ends of the files, where Parquet says how many rows it has."""
+        """Read the footers of the files, which have their numbers of rows."""
         session = frame.sparkSession
         storage = Storage(session)
         with jobs(session, "Looking at the files of a table"):
-            uris = sorted({storage.spelt(uri) for uri in frame.inputFiles()}, key=by_name)
+            uris = sorted({storage.uri_in_rows(uri) for uri in frame.inputFiles()}, key=by_name)
             groups = [storage.row_groups(uri) for uri in uris]
             stamp = storage.stamp(uris)
             row_groups = row_groups_of(uris, file_hashes(session, uris), groups)
@@ -59,7 +65,7 @@ class SparkTable:
 
     @property
     def session(self) -> Any:
-        """Of Spark."""
+        """The Spark session."""
         return self.frame.sparkSession
 
     def types(self, names: Sequence[str]) -> dict[str, pl.DataType]:
@@ -75,20 +81,20 @@ class SparkTable:
         schema = self.frame.schema
         return {name: pl.Series(pa.array([], of_arrow(schema[name].dataType))).dtype for name in names}
 
-    def mapped(self, task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str], schema: Any) -> Any:
-        """A DataFrame of what a task makes of the rows."""
-        return with_row_numbers(self.frame, columns).mapInArrow(_named(task, columns), schema)
+    def map_rows(self, task: Task, columns: Sequence[str], schema: Any) -> Any:
+        """A DataFrame of the results of a task for its rows."""
+        names = tuple(columns)
+        named = as_function(lambda batches: task(with_own_names(batches, names)))
+        return with_row_numbers(self.frame, columns).mapInArrow(named, schema)
 
-    def gathered(
-        self, task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str], what: str
-    ) -> list[bytes]:
-        """What a task makes of the rows, brought to the driver: one binary each."""
+    def collect_results(self, task: Task, columns: Sequence[str], what: str) -> list[Any]:
+        """The results that tasks packed, collected on the driver."""
         with jobs(self.session, what), self.own_splits():
-            return [row["content"] for row in brought_here(self.mapped(task, columns, "content binary"))]
+            return unpack(self.map_rows(task, columns, PACKED))
 
     @contextmanager
     def own_splits(self) -> Iterator[None]:
-        """Let Spark cut the files in one way, whatever machines there are, and each task have a part of one file."""
+        """Make Spark split the files the same way on any cluster, with one part of a file per task."""
         settings = self.session.conf
         own = {**dict.fromkeys(_SPLITS, str(self.split_bytes)), _MOST_PARTITIONS: str((1 << 31) - 1)}
         before = {name: settings.get(name, None) for name in own}
@@ -104,35 +110,33 @@ class SparkTable:
                     settings.set(name, was)
 
     def require_unchanged(self) -> None:
-        """Refuse files that were written to in the meantime."""
+        """Refuse files that changed since they were opened."""
         if Storage(self.session).stamp(self.row_groups.paths) != self.stamp:
-            raise TableChangedError
+            raise changed_table()
 
 
-def brought_here(frame: Any) -> list[dict[str, Any]]:
+def collect_rows(frame: Any) -> list[dict[str, Any]]:
     """All rows of a DataFrame, or an error.
 
-    Where Java runs out of memory on the way, `collect` gives the rows that came through as if there were no more.
+    If Java runs out of memory, `collect` would silently return only some of the rows.
     """
     batches = frame.toArrow().to_batches() if hasattr(frame, "toArrow") else frame._collect_as_arrow()  # noqa: SLF001
     return [row for batch in batches for row in batch.to_pylist()]
 
 
+def unpack(frame: Any) -> list[Any]:
+    """The results that tasks packed into the rows of a DataFrame."""
+    return [pickle.loads(row[CONTENT]) for row in collect_rows(frame)]  # noqa: S301 - our own tasks wrote it
+
+
 def by_name(uri: str) -> tuple[str, str]:
-    """What files are ordered by: their folders and names as people write them, not as URIs spell them."""
+    """Sort key of files: their folders and names as people write them, not as URIs spell them."""
     folder, _, name = unquote(uri).rpartition("/")
     return folder, name
 
 
-def _named(
-    task: Callable[[Iterator[Any]], Iterator[Any]], columns: Sequence[str]
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    names = tuple(columns)
-    return as_function(lambda batches: task(with_own_names(batches, names)))
-
-
-def as_function(task: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """A function for Spark, which shows its name and nothing of what it knows."""
+def as_function(task: Task) -> Task:
+    """A task as a function, whose name Spark shows without any of its data."""
 
     def anonto(batches: Iterator[Any]) -> Iterator[Any]:
         yield from task(batches)
@@ -141,35 +145,35 @@ def as_function(task: Callable[[Iterator[Any]], Iterator[Any]]) -> Callable[[Ite
 
 
 def n_parts_of(n_records: int) -> int:
-    """How many parts so many rows are brought together in."""
+    """The number of parts for a number of rows."""
     return max(1, -(-n_records // ROWS_OF_A_TASK))
 
 
-def in_parts(frame: Any, place: str, n_records: int) -> Any:
-    """Rows brought together in parts that follow each other, by a column that has the place of each."""
+def partition_by_place(frame: Any, place: str, n_records: int) -> Any:
+    """Rows partitioned into consecutive ranges of a column that has the place of each."""
     from pyspark.sql import functions
 
     n_parts = n_parts_of(n_records)
     if hasattr(frame, "repartitionById"):
-        part = functions.expr(f"cast({quoted(place)} * {n_parts} div {max(n_records, 1)} as int)")
+        part = functions.expr(f"cast({quote_name(place)} * {n_parts} div {max(n_records, 1)} as int)")
         return frame.repartitionById(n_parts, part)
-    return frame.repartitionByRange(n_parts, quoted(place))
+    return frame.repartitionByRange(n_parts, quote_name(place))
 
 
-def at_places(frame: Any, n_records: int) -> Any:
-    """Rows at the places that come with them: one repartition, and each part is sorted."""
-    return in_parts(frame, PLACE, n_records).sortWithinPartitions(quoted(PLACE)).drop(PLACE)
+def sort_by_place(frame: Any, n_records: int) -> Any:
+    """Rows sorted by their places: one repartition, and each part is sorted."""
+    return partition_by_place(frame, PLACE, n_records).sortWithinPartitions(quote_name(PLACE)).drop(PLACE)
 
 
-def write_shuffled(frame: Any, folder: str, n_records: int) -> None:
-    """Write rows at the places that come with them."""
-    write_parquet(at_places(frame, n_records), folder)
+def write_at_places(frame: Any, folder: str, n_records: int) -> None:
+    """Write rows in the order of their places."""
+    write_parquet(sort_by_place(frame, n_records), folder)
 
 
 def put_parts_in_order(
     session: Any, folder: str, partitions: Mapping[int, tuple[int, int]] | None, n_records: int
 ) -> None:
-    """Name the part files of a folder by the order of their rows, and see that none is missing.
+    """Name the part files of a folder by the order of their rows, and check that none is missing.
 
     Args:
         session: Of Spark.

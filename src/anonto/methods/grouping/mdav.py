@@ -17,18 +17,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.errors import TooFewForGroupsError
 from anonto.methods.grouping import mdav_kernels
-from anonto.methods.grouping.tree import starts_of, tree_of
+from anonto.methods.refusals import too_few_for_groups
+from anonto.search.tree import starts_of, tree_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Ints, Longs
+    from anonto.search.arrays import SearchTree
+    from anonto.search.space import GroupingSpace
 
-    from anonto.methods.grouping.space import Space
-    from anonto.methods.grouping.tree import Tree
-
-    Ints = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 FINEST = 1e12
 """Steps of one in the fixed-point sums of distances; fewer where so many would not fit."""
@@ -36,7 +33,7 @@ LARGEST_SUM = 4e18
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Groups:
+class RecordGroups:
     """Rows in groups, each row by the number of its distinct record."""
 
     members: Ints
@@ -58,20 +55,20 @@ class Groups:
         """The group of each member."""
         return np.repeat(np.arange(self.n_groups), self.sizes)
 
-    def padded(self, width: int) -> Ints:
+    def pad(self, width: int) -> Ints:
         """Groups × places: the members of each group, then nothing."""
         members = np.zeros((self.n_groups, width), dtype=np.int32)
         members[np.arange(width) < self.sizes[:, None]] = self.members
         return members
 
     @classmethod
-    def from_padded(cls, members: Ints, sizes: Longs) -> Groups:
+    def from_padded(cls, members: Ints, sizes: Longs) -> RecordGroups:
         """Groups from their padded form."""
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return cls(members[np.arange(members.shape[1]) < sizes[:, None]], offsets)
 
     def facts(self) -> dict[str, int]:
-        """What the evidence says of the groups."""
+        """Evidence about the groups."""
         sizes = self.sizes
         return {
             "groups": self.n_groups,
@@ -79,6 +76,10 @@ class Groups:
             "largest_group": int(sizes.max(initial=0)),
             "homogeneous_groups": self.n_homogeneous,
         }
+
+    def risk(self) -> dict[str, float]:
+        """The average over all persons of one divided by the size of their group."""
+        return {"average_risk": self.n_groups / max(self.members.size, 1)}
 
     @property
     def n_homogeneous(self) -> int:
@@ -90,7 +91,7 @@ class Groups:
         return int(np.count_nonzero(lowest == highest))
 
 
-def mdav(space: Space, counts: Longs, k: int) -> Groups:
+def mdav(space: GroupingSpace, counts: Longs, k: int) -> RecordGroups:
     """Groups of k to 2k − 1 rows.
 
     Args:
@@ -100,16 +101,16 @@ def mdav(space: Space, counts: Longs, k: int) -> Groups:
     """
     n_rows = int(counts.sum())
     if n_rows == 0:
-        return Groups(np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
+        return RecordGroups(np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
     if n_rows < k:
-        raise TooFewForGroupsError(n_rows, k, space.names)
+        raise too_few_for_groups(n_rows, k, space.names)
     tree = tree_of(space)
     live = counts[tree.nodes.records].astype(np.int64)
     occurrences = _occurrences(space, tree, n_rows)
-    return Groups(*mdav_kernels.mdav(tree.space, tree.values, tree.nodes, occurrences, live, k))
+    return RecordGroups(*mdav_kernels.mdav(tree, occurrences, live, k))
 
 
-def _occurrences(space: Space, tree: Tree, n_rows: int) -> mdav_kernels.Occurrences:
+def _occurrences(space: GroupingSpace, tree: SearchTree, n_rows: int) -> mdav_kernels.Occurrences:
     """Where each value occurs; nothing is counted yet."""
     arrays = space.arrays
     n, widths = space.n_records, arrays.widths
@@ -136,7 +137,7 @@ def _occurrences(space: Space, tree: Tree, n_rows: int) -> mdav_kernels.Occurren
     )
 
 
-def _scale(space: Space, column: int, n_rows: int) -> float:
+def _scale(space: GroupingSpace, column: int, n_rows: int) -> float:
     """As fine a fixed point as the sum over all rows allows."""
     start, width = int(space.arrays.starts[column]), int(space.arrays.widths[column])
     largest = float(space.arrays.tables[start : start + width**2].max(initial=0.0)) if start >= 0 else 0.0

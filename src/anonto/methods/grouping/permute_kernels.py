@@ -8,12 +8,12 @@ import numpy as np
 from numba import njit
 
 if TYPE_CHECKING:
-    from anonto.methods.grouping.arrays import Longs
+    from anonto.arrays import Longs
 
 
 @njit(cache=True, nogil=True)
 def permute_inside(offsets: Longs, generator: np.random.Generator) -> Longs:
-    """For each place the place that it takes its content from: a uniform permutation of each group's places.
+    """The place that each place takes its content from: a uniform permutation of each group's places.
 
     Args:
         offsets: Where each group starts, and behind the last one where it ends.
@@ -21,6 +21,7 @@ def permute_inside(offsets: Longs, generator: np.random.Generator) -> Longs:
     """
     places = np.arange(offsets[-1])
     for group in range(offsets.size - 1):
+        # Fisher and Yates inside the group.
         for last in range(offsets[group + 1] - 1, offsets[group], -1):
             other = generator.integers(offsets[group], last + 1)
             places[last], places[other] = places[other], places[last]

@@ -15,23 +15,19 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from anonto.methods.grouping import refine_kernels
-from anonto.methods.grouping.mdav import Groups
-from anonto.methods.grouping.tree import tree_of
+from anonto.methods.grouping.mdav import RecordGroups
+from anonto.search.tree import tree_of
 from anonto.stats.ties import DECIMALS
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Ints, Longs
+    from anonto.search.space import GroupingSpace
 
-    from anonto.methods.grouping.space import Space
-
-    Ints = NDArray[np.int32]
-    Longs = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 ROUNDS = 5
 """How often all groups are gone through at most; more would gain less than one part in a hundred."""
 NEAR = 32
-"""With how many other groups the members of a group may change places, those with the nearest medoids."""
+"""The number of other groups that members may change places with, those with the nearest medoids."""
 FEWEST_NEAR = 4
 COSTS_PER_ROUND = 2e9
 """About so many costs of pairs may be computed in a round; with larger groups fewer near ones are tried."""
@@ -46,12 +42,12 @@ PairCost = Literal["sum", "squares"]
 class Refined:
     """Groups after the local search, with the loss before and after."""
 
-    groups: Groups
+    groups: RecordGroups
     loss_before: float
     loss: float
 
 
-def refined(space: Space, groups: Groups, k: int, *, pair_cost: PairCost) -> Refined | None:
+def refine_groups(space: GroupingSpace, groups: RecordGroups, k: int, *, pair_cost: PairCost) -> Refined | None:
     """The groups with records moved and exchanged while that lowers the loss; None where they are too large for it.
 
     Args:
@@ -63,12 +59,12 @@ def refined(space: Space, groups: Groups, k: int, *, pair_cost: PairCost) -> Ref
     if 2 * k - 1 > LARGEST_GROUPS:
         return None
     squares = pair_cost == "squares"
-    members, sizes = groups.padded(2 * k - 1), groups.sizes
+    members, sizes = groups.pad(2 * k - 1), groups.sizes
     sums = refine_kernels.all_sums(space.arrays, squares, members, sizes)
     before = _loss(sums, sizes)
     near = _near(space, members, sizes, sums)
     refine_kernels.refine(space.arrays, squares, members, sizes, sums, near, k, ROUNDS)
-    return Refined(Groups.from_padded(members, sizes), before, _loss(sums, sizes))
+    return Refined(RecordGroups.from_padded(members, sizes), before, _loss(sums, sizes))
 
 
 def _loss(sums: Floats, sizes: Longs) -> float:
@@ -77,8 +73,8 @@ def _loss(sums: Floats, sizes: Longs) -> float:
     return float((within / (2 * np.maximum(sizes, 1))).sum())
 
 
-def _near(space: Space, members: Ints, sizes: Longs, sums: Floats) -> Ints:
-    """For each group the groups whose medoid is nearest to its own: the member with the least costs to the others."""
+def _near(space: GroupingSpace, members: Ints, sizes: Longs, sums: Floats) -> Ints:
+    """The groups whose medoid is nearest to each group's own: the member with the least costs to the others."""
     n_groups, largest = members.shape
     affordable = int(COSTS_PER_ROUND / max(float(n_groups) * largest**2, 1.0))
     wanted = min(max(affordable, FEWEST_NEAR), NEAR, n_groups - 1)
@@ -88,5 +84,5 @@ def _near(space: Space, members: Ints, sizes: Longs, sums: Floats) -> Ints:
     least = costs == costs.min(axis=1, keepdims=True)
     medoids = np.where(least, members, np.iinfo(np.int32).max).min(axis=1)
     tree = tree_of(space.of(medoids))
-    near: Ints = refine_kernels.near_groups(tree.space, tree.values, tree.nodes, wanted)
+    near: Ints = refine_kernels.near_groups(tree, wanted)
     return near

@@ -1,7 +1,7 @@
 """The compiled local search that refines groups: records move to a near group, or change places with one of it.
 
-The loss of a group is the sum of the costs of all its pairs, divided by its size. With every member goes the sum of its
-costs to the others of its group, so that what a move or an exchange gains is known from a few additions.
+The loss of a group is the sum of the costs of all its pairs, divided by its size. For every member the sum of its costs
+to the others of its group is stored, so the gain of a move or an exchange takes a few additions.
 
 The steps named below are those of the plain version, `anonto.methods.plain.refine`.
 """
@@ -13,51 +13,42 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import njit
 
-from anonto.methods.grouping.search_kernels import nearest
+from anonto.search.search_kernels import nearest
 
 if TYPE_CHECKING:
-    from anonto.methods.grouping.arrays import Floats, Ints, Longs, SpaceArrays, TreeArrays, ValueArrays
+    from anonto.arrays import Floats, Ints, Longs
+    from anonto.search.arrays import SearchTree, SpaceArrays
 
 WORTH_IT = 1e-9
 """A change must lower the loss by more than this, so that the search ends."""
 MOST_CHANGES = 4
-"""Changes between two groups for each place in one, at most."""
+"""Largest number of changes between two groups, for each place in one."""
 STAYS = -1
 
 
 @njit(cache=True, nogil=True)
-def near_groups(space: SpaceArrays, bounds: ValueArrays, tree: TreeArrays, wanted: int) -> Ints:
-    """For each record of a tree the wanted number of others nearest to it, from near to far."""
-    numbers, codes = space.numbers, space.codes
+def near_groups(tree: SearchTree, wanted: int) -> Ints:
+    """Step 1: for each record of a tree, which represents a group, the wanted number of others nearest to it."""
+    numbers, codes, records = tree.space.numbers, tree.space.codes, tree.nodes.records
     n = codes.shape[0]
     live = np.ones(n, np.int64)
     found = np.empty(wanted + 1, np.int32)
     out = np.empty((n, wanted), np.int32)
     for place in range(n):
         live[place] = 0
-        nearest(space, bounds, tree, live, numbers[place], codes[place], wanted, found)
+        nearest(tree, live, numbers[place], codes[place], wanted, found)
         live[place] = 1
         for i in range(wanted):
-            out[tree.records[place], i] = tree.records[found[i]]
+            out[records[place], i] = records[found[i]]
     return out
 
 
-@njit(cache=True, nogil=True)
-def cost(
-    numbers: Floats,
-    gaps: Floats,
-    codes: Ints,
-    tables: Floats,
-    starts: Longs,
-    widths: Longs,
-    weights: Floats,
-    squared: bool,
-    squares: bool,
-    a: int,
-    b: int,
-) -> float:
-    """What the columns of two records contribute, or the sum of the squares of that."""
+@njit(cache=True, nogil=True, inline="always")
+def cost(space: SpaceArrays, squares: bool, a: int, b: int) -> float:
+    """The sum of what the columns of two records contribute to their distance, or of its squares."""
+    numbers, gaps, codes, tables, starts, widths, weights, squared = space
     total = 0.0
+    # Number columns: a difference, or the gap between a number and a missing one.
     for column in range(numbers.shape[1]):
         difference = numbers[a, column] - numbers[b, column]
         if np.isnan(difference):
@@ -68,6 +59,7 @@ def cost(
         else:
             part = abs(difference)
         total += part * part if squares else part
+    # Nominal columns: a distance of the table, or the weight of two different values.
     for column in range(codes.shape[1]):
         if starts[column] >= 0:
             part = tables[starts[column] + codes[a, column] * widths[column] + codes[b, column]]
@@ -81,14 +73,13 @@ def cost(
 def sums_between(
     space: SpaceArrays, squares: bool, members: Ints, others: Ints, sums: Floats, sums_of_others: Floats
 ) -> float:
-    """Fill for each member of two groups the sum of its costs to those of the other; the largest of these costs."""
-    numbers, gaps, codes, tables, starts, widths, weights, squared = space
+    """Fill in the summed costs of each member of two groups to the other group; return the largest single cost."""
     largest = 0.0
     sums_of_others[: others.size] = 0.0
     for i in range(members.size):
         total = 0.0
         for j in range(others.size):
-            part = cost(numbers, gaps, codes, tables, starts, widths, weights, squared, squares, members[i], others[j])
+            part = cost(space, squares, members[i], others[j])
             total += part
             sums_of_others[j] += part
             largest = max(largest, part)
@@ -98,16 +89,15 @@ def sums_between(
 
 @njit(cache=True, nogil=True)
 def add_costs(space: SpaceArrays, squares: bool, members: Ints, sums: Floats, joined: int, left: int) -> float:
-    """Add to the sum of each member its cost to a record that joined a group, and take off that to one that left.
+    """Add to the sum of each member its cost to a record that joined a group, and subtract that to one that left.
 
-    −1 stands for none. The largest of these costs.
+    −1 means none. Returns the largest of these costs.
     """
-    numbers, gaps, codes, tables, starts, widths, weights, squared = space
     largest = 0.0
     for i in range(members.size):
         for record, sign in ((joined, 1.0), (left, -1.0)):
             if record != STAYS:
-                part = cost(numbers, gaps, codes, tables, starts, widths, weights, squared, squares, members[i], record)
+                part = cost(space, squares, members[i], record)
                 sums[i] += sign * part
                 largest = max(largest, part)
     return largest
@@ -115,7 +105,7 @@ def add_costs(space: SpaceArrays, squares: bool, members: Ints, sums: Floats, jo
 
 @njit(cache=True, nogil=True)
 def all_sums(space: SpaceArrays, squares: bool, members: Ints, sizes: Longs) -> Floats:
-    """For each member of each group the sum of its costs to the others of its group."""
+    """The summed costs of each member of each group to the others of its group."""
     sums, again = np.zeros(members.shape), np.empty(members.shape[1])
     for group in range(sizes.size):
         own = members[group, : sizes[group]]
@@ -127,17 +117,17 @@ def all_sums(space: SpaceArrays, squares: bool, members: Ints, sizes: Longs) -> 
 def refine(
     space: SpaceArrays, squares: bool, members: Ints, sizes: Longs, sums: Floats, near: Ints, k: int, rounds: int
 ) -> int:
-    """Move and exchange members between near groups while that lowers the loss; how many changes there were.
+    """Move and exchange members between near groups while that lowers the loss; return the number of changes.
 
     Args:
         space: The records.
         squares: Whether the cost of a pair is the sum of the squares of what its columns contribute.
-        members: Groups × places: the records of each group's rows; changed in place, as all that follow.
+        members: RecordGroups × places: the records of each group's rows; changed in place, like the sizes and sums.
         sizes: Rows of each group.
-        sums: Of each member its costs to the others of its group.
-        near: For each group those near it.
+        sums: The summed costs of each member to the others of its group.
+        near: The groups near each group.
         k: The least size of a group; the largest is 2k − 1.
-        rounds: How often all groups are gone through at most.
+        rounds: Largest number of passes over all groups.
     """
     n_groups = sizes.size
     changed = np.zeros(n_groups, np.int64)
@@ -149,6 +139,7 @@ def refine(
         before = changes
         for a in range(n_groups):
             for at in range(near.shape[1]):
+                # A pair is tried once a round, and only if one of the two changed since it was last tried.
                 b = int(near[a, at])
                 if (b < a and (near[b] == a).any()) or max(changed[a], changed[b]) <= looked[a, at]:
                     continue
@@ -176,19 +167,9 @@ def refine_pair(
     to_b: Floats,
     to_a: Floats,
 ) -> int:
-    """Make the best change between two groups again and again; how many changes there were.
+    """Make the best change between two groups again and again; return the number of changes.
 
-    Args:
-        space: The records.
-        squares: Whether contributions are squared.
-        members: Of all groups.
-        sizes: Of all groups.
-        sums: Of all members.
-        a: One group.
-        b: The other.
-        k: The least size.
-        to_b: Room for the sum of the costs of each member of a to the members of b.
-        to_a: Room for the opposite.
+    ``to_b`` and ``to_a`` are arrays for the summed costs of each member of one group to the other.
     """
     largest = sums_between(space, squares, members[a, : sizes[a]], members[b, : sizes[b]], to_b, to_a)
     # Step 3: of all exchanges and moves make the one with the largest gain, again and again.
@@ -204,7 +185,7 @@ def refine_pair(
                 gain, of_a, of_b = better, STAYS, mover
         if gain >= -WORTH_IT:
             return made
-        largest = max(largest, change(space, squares, members, sizes, sums, a, b, of_a, of_b, to_b, to_a))
+        largest = max(largest, change(space, squares, members, sizes, sums, (a, b, of_a, of_b), to_b, to_a))
     return MOST_CHANGES * int(members.shape[1])
 
 
@@ -221,19 +202,21 @@ def best_exchange(
     to_a: Floats,
     largest: float,
 ) -> tuple[float, int, int]:
-    """The exchange of a member of a with one of b that changes the loss to the best, and what it changes it by.
+    """The exchange of a member of a with one of b that lowers the loss most, and the change of the loss.
 
-    The change is that of the one going alone, plus that of the other, less a multiple of their cost; members are tried
-    in the order of the first two, as long as the largest cost of all could still make them the best.
+    The change is that of the one going alone, plus that of the other, less a multiple of their cost. Members are tried
+    in the order of the first two terms, while the largest cost of all could still make them the best.
     """
-    numbers, gaps, codes, tables, starts, widths, weights, squared = space
+    # Step 3, exchanges: how the loss changes if one member goes alone, and the most that the cost of a pair saves.
     share_a, share_b = 1.0 / sizes[a], 1.0 / sizes[b]
     alone_a = to_b[: sizes[a]] * share_b - sums[a, : sizes[a]] * share_a
     alone_b = to_a[: sizes[b]] * share_a - sums[b, : sizes[b]] * share_b
     most = largest * (share_a + share_b)
     best, of_a, of_b = 0.0, STAYS, STAYS
+    # No exchange of these groups can lower the loss.
     if alone_a.min() + alone_b.min() - most >= best:
         return best, of_a, of_b
+    # Try pairs, the most promising first, until no further one can be the best.
     order_a, order_b = np.argsort(alone_a, kind="mergesort"), np.argsort(alone_b, kind="mergesort")
     for i in order_a:
         if alone_a[i] + alone_b[order_b[0]] - most >= best:
@@ -241,19 +224,7 @@ def best_exchange(
         for j in order_b:
             if alone_a[i] + alone_b[j] - most >= best:
                 break
-            apart = cost(
-                numbers,
-                gaps,
-                codes,
-                tables,
-                starts,
-                widths,
-                weights,
-                squared,
-                squares,
-                members[a, i],
-                members[b, j],
-            )
+            apart = cost(space, squares, members[a, i], members[b, j])
             found = alone_a[i] + alone_b[j] - apart * (share_a + share_b)
             if found < best:
                 best, of_a, of_b = found, i, j
@@ -262,7 +233,7 @@ def best_exchange(
 
 @njit(cache=True, nogil=True)
 def best_move(sizes: Longs, sums: Floats, a: int, b: int, to_b: Floats) -> tuple[float, int]:
-    """The member of a that changes the loss to the best when it moves to b, and what it changes it by."""
+    """The member of a that lowers the loss most by moving to b, and the change of the loss."""
     pairs_a, pairs_b = sums[a, : sizes[a]].sum() / 2, sums[b, : sizes[b]].sum() / 2
     best, mover = 0.0, STAYS
     for i in range(sizes[a]):
@@ -280,23 +251,22 @@ def change(
     members: Ints,
     sizes: Longs,
     sums: Floats,
-    a: int,
-    b: int,
-    of_a: int,
-    of_b: int,
+    pair: tuple[int, int, int, int],
     to_b: Floats,
     to_a: Floats,
 ) -> float:
-    """Let a member of a go to b and one of b to a, −1 for none, and bring all sums up to date.
+    """Move a member of a to b and one of b to a, −1 for none, and update all sums.
 
-    The largest cost that any member now has to one that came.
+    ``pair``: a and b, and the places of the two members. Returns the largest cost of any member to one that came.
     """
+    a, b, of_a, of_b = pair
     from_a = int(members[a, of_a]) if of_a != STAYS else STAYS
     from_b = int(members[b, of_b]) if of_b != STAYS else STAYS
     largest = add_costs(space, squares, members[a, : sizes[a]], sums[a], from_b, from_a)
     largest = max(largest, add_costs(space, squares, members[b, : sizes[b]], sums[b], from_a, from_b))
     add_costs(space, squares, members[a, : sizes[a]], to_b, from_a, from_b)
     add_costs(space, squares, members[b, : sizes[b]], to_a, from_b, from_a)
+    # The sums to the own and to the other group change their roles for those that go.
     if STAYS not in (of_a, of_b):
         members[a, of_a], members[b, of_b] = from_b, from_a
         swapped = (sums[a, of_a], to_b[of_a])
@@ -311,7 +281,7 @@ def change(
 
 @njit(cache=True, nogil=True)
 def hand_over(members: Ints, sizes: Longs, sums: Floats, a: int, b: int, of_a: int, to_b: Floats, to_a: Floats) -> None:
-    """Put a member of a behind those of b; the last of a takes its place. Its sums change their roles."""
+    """Append a member of a to b; the last of a takes its place. Its two sums change their roles."""
     end = sizes[b]
     members[b, end] = members[a, of_a]
     sums[b, end], to_a[end] = to_b[of_a], sums[a, of_a]

@@ -15,16 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.methods.bins import Bins, joined, strata
-from anonto.table.attributes import NumericAttribute
+from anonto.encoding.value_space import NumericSpace
+from anonto.methods.bins import Bins, join_bins, strata
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from anonto.table.records import Records
-
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
+    from anonto.arrays import Floats, Longs
+    from anonto.encoding.records import Records
 
 
 def equi_depth_bins(records: Records, k: int, *, standardise: bool = True) -> Bins:
@@ -40,12 +36,12 @@ def equi_depth_bins(records: Records, k: int, *, standardise: bool = True) -> Bi
     for stratum in strata(records, min(k, 2)):
         rows = np.repeat(stratum, records.counts[stratum])
         present = np.flatnonzero(records.codes[stratum[0]] >= 0)
-        attribute = records.attributes[present[0]]
-        if present.size == 1 and isinstance(attribute, NumericAttribute):
-            parts += consecutive(rows, attribute.numbers[records.codes[rows, present[0]]], k)
+        value_space = records.value_spaces[present[0]]
+        if present.size == 1 and isinstance(value_space, NumericSpace):
+            parts += consecutive(rows, value_space.numbers[records.codes[rows, present[0]]], k)
         else:
             parts += around_farthest_pairs(rows, distances, k)
-    return joined([Bins(part.astype(np.int32), np.array([0, part.size])) for part in parts])
+    return join_bins([Bins(part.astype(np.int32), np.array([0, part.size])) for part in parts])
 
 
 def around_farthest_pairs(rest: Longs, distances: Floats, k: int) -> list[Longs]:
@@ -82,13 +78,13 @@ def consecutive(rows: Longs, numbers: Floats, k: int) -> list[Longs]:
 
 def squared_distances(records: Records, *, standardise: bool) -> Floats:
     """All pairs of records: the weighted sum of the squared distances of their values; the largest weight is 1."""
-    tables = [attribute.distances() ** 2 for attribute in records.attributes]
+    tables = [value_space.distances() ** 2 for value_space in records.value_spaces]
     if standardise:
-        shares = [attribute.counts / max(attribute.counts.sum(), 1) for attribute in records.attributes]
+        shares = [value_space.counts / max(value_space.counts.sum(), 1) for value_space in records.value_spaces]
         variances = np.array([share @ table @ share / 2 for share, table in zip(shares, tables, strict=True)])
         weights = np.divide(1.0, variances, out=np.zeros(variances.size), where=variances > 0)
     else:
-        ranges = [one.scale if isinstance(one, NumericAttribute) else 1.0 for one in records.attributes]
+        ranges = [one.scale if isinstance(one, NumericSpace) else 1.0 for one in records.value_spaces]
         weights = np.array(ranges) ** 2
     total = np.zeros((records.counts.size,) * 2)
     for table, weight, codes in zip(tables, weights / (weights.max() or 1.0), records.codes.T, strict=True):

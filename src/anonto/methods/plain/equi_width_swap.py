@@ -16,33 +16,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.chacha import blocks
-from anonto.methods.plain.pair_swap import partners_of, shuffled
+from anonto.methods.plain.pair_swap import partners_of, shuffle
+from anonto.random.chacha import blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Longs
+    from anonto.encoding.records import Records
+    from anonto.methods.grid_swap import Grid
+    from anonto.random.streams import Key
 
-    from anonto.methods.cells import Grid
-    from anonto.rng import Key
-    from anonto.table.records import Records
-
-    Longs = NDArray[np.int64]
 
 ROUNDING = 1e-12
 """A number that is so little below a line of the grid counts as on it."""
 
 
-def grid_places(numbers: NDArray[np.float64], width: float) -> list[int]:
+def grid_places(numbers: Floats, width: float) -> list[int]:
     """Step 1: the bin of each number of a column; bins are closed on the left, and the last one on both sides."""
     low, extent = float(numbers.min()), float(np.ptp(numbers))
     last = max(math.ceil(extent / width - ROUNDING) - 1, 0)
     return [min(math.floor((number - low) / width + ROUNDING), last) for number in numbers.tolist()]
 
 
-def exchanged_in_cells(records: Records, grid: Grid, key: Key, *, cycle: bool) -> tuple[Longs, list[int]]:
-    """Let random pairs of rows of each cell exchange their records.
+def exchange_in_cells(records: Records, grid: Grid, key: Key, *, cycle: bool) -> tuple[Longs, list[int]]:
+    """Exchange the records of random pairs of rows of each cell.
 
     Args:
         records: The distinct records, in the order of their codes.
@@ -67,7 +65,7 @@ def exchanged_in_cells(records: Records, grid: Grid, key: Key, *, cycle: bool) -
     for in_order in cells.values():
         rows = np.array(in_order)
         words = _words(key, identities[record_of[rows[0]]])
-        rows = rows[shuffled(rows.size, partial(_below, words))]
+        rows = rows[shuffle(rows.size, partial(_below, words))]
         partners, is_alone = partners_of(rows.size, cycle=cycle)
         taken[rows] = record_of[rows[partners]]
         alone += record_of[rows[is_alone]].tolist()

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Longs
 
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
 
 TIE = 1e-12
 """Means that differ by no more are equal."""

@@ -14,20 +14,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.methods.grouping.mdav import Groups
+from anonto.methods.grouping.mdav import RecordGroups
 from anonto.methods.plain.record_distances import distances_to, middle_of, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.methods.grouping.space import Space
-
-    Longs = NDArray[np.int64]
+    from anonto.arrays import Floats, Longs
+    from anonto.search.space import GroupingSpace
 
 
-def mdav(space: Space, counts: Longs, k: int) -> Groups:
+def mdav(space: GroupingSpace, counts: Longs, k: int) -> RecordGroups:
     """Groups of k to 2k − 1 rows.
 
     Args:
@@ -53,12 +50,12 @@ def mdav(space: Space, counts: Longs, k: int) -> Groups:
     return as_groups([*groups, rest] if rest.size else groups)
 
 
-def farthest(rest: Longs, away: NDArray[np.float64]) -> int:
+def farthest(rest: Longs, away: Floats) -> int:
     """The record of the row that is farthest away."""
     return int(rest[np.argmax(away[rest])])
 
 
-def around(space: Space, rest: Longs, seed: int, k: int) -> tuple[Longs, Longs]:
+def around(space: GroupingSpace, rest: Longs, seed: int, k: int) -> tuple[Longs, Longs]:
     """A row of a record with the k − 1 rows nearest to it, from near to far; and the rows that are left."""
     place = int(np.searchsorted(rest, seed))
     others = np.delete(rest, place)
@@ -66,7 +63,7 @@ def around(space: Space, rest: Longs, seed: int, k: int) -> tuple[Longs, Longs]:
     return np.append(seed, others[by_distance[: k - 1]]), np.sort(others[by_distance[k - 1 :]])
 
 
-def as_groups(groups: Sequence[Longs]) -> Groups:
+def as_groups(groups: Sequence[Longs]) -> RecordGroups:
     """Groups from the lists of their rows."""
     members = np.concatenate([np.empty(0, dtype=np.int64), *groups]).astype(np.int32)
-    return Groups(members, np.cumsum([0, *(group.size for group in groups)]).astype(np.int64))
+    return RecordGroups(members, np.cumsum([0, *(group.size for group in groups)]).astype(np.int64))

@@ -14,14 +14,11 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Bools, Ints, Longs
     from anonto.methods.bins import Bins
 
-    Ints = NDArray[np.int32]
 
-
-def exchanged_in_pairs(bins: Bins, rng: np.random.Generator, *, cycle: bool) -> tuple[Ints, Ints, Ints]:
+def exchange_in_pairs(bins: Bins, rng: np.random.Generator, *, cycle: bool) -> tuple[Ints, Ints, Ints]:
     """Shuffle each bin and let neighbours exchange, with the draws of the compiled loop.
 
     Returns the record of each row in its new order, the record that it takes, and the records without a partner.
@@ -29,7 +26,7 @@ def exchanged_in_pairs(bins: Bins, rng: np.random.Generator, *, cycle: bool) -> 
     members, alone = bins.members.copy(), []
     taken = members.copy()
     for start, end in zip(bins.offsets[:-1].tolist(), bins.offsets[1:].tolist(), strict=True):
-        order = start + shuffled(end - start, lambda n: int(rng.integers(0, n)))
+        order = start + shuffle(end - start, lambda n: int(rng.integers(0, n)))
         members[start:end] = members[order]
         partners, is_alone = partners_of(end - start, cycle=cycle)
         taken[start:end] = members[start:end][partners]
@@ -37,7 +34,7 @@ def exchanged_in_pairs(bins: Bins, rng: np.random.Generator, *, cycle: bool) -> 
     return members, taken, np.array(alone, dtype=np.int32)
 
 
-def shuffled(n: int, below: Callable[[int], int]) -> NDArray[np.int64]:
+def shuffle(n: int, below: Callable[[int], int]) -> Longs:
     """0 … n − 1 in random order (Fisher and Yates); ``below`` draws a number below another."""
     order = np.arange(n)
     for last in range(n - 1, 0, -1):
@@ -46,8 +43,8 @@ def shuffled(n: int, below: Callable[[int], int]) -> NDArray[np.int64]:
     return order
 
 
-def partners_of(n: int, *, cycle: bool) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each of n places in random order the place that it takes from, and whether it has no partner."""
+def partners_of(n: int, *, cycle: bool) -> tuple[Longs, Bools]:
+    """The place that each of n places in random order takes from, and whether it has no partner."""
     places = np.arange(n)
     in_pairs = n - n % 2
     if n % 2 and cycle and n >= 3:

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.arithmetic import matrix_product
-from anonto.methods.flows import flows_of_pairs
 from anonto.methods.plain.intervals import farthest_row, most_distant_value, nearest_rows
+from anonto.methods.transitions import transitions_of_pairs
 
 if TYPE_CHECKING:
-    from anonto.methods.flows import Flows
-    from anonto.table.attributes import Attribute
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.transitions import Transitions
 
 
-def rank_swap(column: Attribute, k: int, interval: str, rng: np.random.Generator) -> Flows:
+def rank_swap(column: ValueSpace, k: int, interval: str, rng: np.random.Generator) -> Transitions:
     """Exchange reference by reference.
 
     Args:
@@ -58,5 +58,5 @@ def rank_swap(column: Attribute, k: int, interval: str, rng: np.random.Generator
             alone += 1
         # Step 4: go on with the free row farthest from this reference (Definition 6), until no row is free.
         if not free.any():
-            return flows_of_pairs(np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), counts, alone)
+            return transitions_of_pairs(np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), counts, alone)
         reference = farthest_row(np.flatnonzero(free), away, rng)

@@ -16,20 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.arithmetic import matrix_product
-from anonto.methods.flows import flows_of_pairs
 from anonto.methods.plain.intervals import most_distant_value
+from anonto.methods.transitions import transitions_of_pairs
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from anonto.methods.flows import Flows
-    from anonto.table.attributes import Attribute
+    from anonto.arrays import Bools
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.transitions import Transitions
 
 LOOKS = 16
 """Random looks into an interval before its free rows are listed."""
 
 
-def rank_swap_fixed(column: Attribute, k: int, rng: np.random.Generator) -> Flows:
+def rank_swap_fixed(column: ValueSpace, k: int, rng: np.random.Generator) -> Transitions:
     """Exchange each row with one of the next k.
 
     Args:
@@ -60,10 +59,10 @@ def rank_swap_fixed(column: Attribute, k: int, rng: np.random.Generator) -> Flow
         free[partner] = False
         left.append(rows[place])
         right.append(rows[partner])
-    return flows_of_pairs(np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), counts, alone)
+    return transitions_of_pairs(np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), counts, alone)
 
 
-def _free_place(free: NDArray[np.bool_], first: int, last: int, rng: np.random.Generator) -> int | None:
+def _free_place(free: Bools, first: int, last: int, rng: np.random.Generator) -> int | None:
     """A random free place from first to last; None if there is none.
 
     Some looks at random places come first, as in the compiled loop: most intervals have many free places.

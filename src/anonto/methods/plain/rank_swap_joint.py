@@ -17,20 +17,19 @@ import numpy as np
 
 from anonto.arithmetic import matrix_product
 from anonto.methods.plain.intervals import farthest_row, nearest_rows
-from anonto.methods.record_flows import record_flows
+from anonto.methods.record_transitions import record_transitions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.methods.record_flows import RecordFlows
-    from anonto.table.records import Records
+    from anonto.arrays import Floats
+    from anonto.encoding.records import Records
+    from anonto.methods.record_transitions import RecordTransitions
 
 
 def rank_swap_joint(
     records: Records, k: int, interval: str, weights: Sequence[float], rng: np.random.Generator
-) -> RecordFlows:
+) -> RecordTransitions:
     """Exchange the cells of one reference after the other.
 
     Args:
@@ -72,17 +71,17 @@ def rank_swap_joint(
         rows = live if interval == "unswapped" else rows
         reference = farthest_row(live, away, rng) if live.size else -1
     facts = {"references": turns, "references_without_partner": without_partner}
-    return record_flows(records, record_of, released, None, untouched, facts)
+    return record_transitions(records, record_of, released, None, untouched, facts)
 
 
-def record_distances(records: Records, weights: Sequence[float]) -> NDArray[np.float64]:
+def record_distances(records: Records, weights: Sequence[float]) -> Floats:
     """The weighted mean over the columns that two records have; 1 where there is none (Definition 7)."""
     n = records.counts.size
     total, common = np.zeros((n, n)), np.zeros((n, n))
-    for attribute, codes, weight in zip(records.attributes, records.codes.T, weights, strict=True):
+    for value_space, codes, weight in zip(records.value_spaces, records.codes.T, weights, strict=True):
         has = codes >= 0
         both = np.outer(has, has) * weight
-        total += both * np.pad(attribute.distances(), (0, 1))[np.ix_(codes, codes)]
+        total += both * np.pad(value_space.distances(), (0, 1))[np.ix_(codes, codes)]
         common += both
     mean = np.divide(total, common, out=np.ones((n, n)), where=common > 0)
     return np.asarray(np.round(mean, 12), dtype=np.float64)

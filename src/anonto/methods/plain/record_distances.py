@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Ints, Longs
+    from anonto.search.arrays import SpaceArrays
+    from anonto.search.space import GroupingSpace
 
-    from anonto.methods.grouping.arrays import SpaceArrays
-    from anonto.methods.grouping.space import Space
-
-    Floats = NDArray[np.float64]
-    Ints = NDArray[np.int32]
-    Longs = NDArray[np.int64]
 
 Point = tuple["Floats", "Ints"]
 """A record, or the middle of some: its numbers and its values."""
 
 
-def distances_to(space: Space, point: Point) -> Floats:
+def distances_to(space: GroupingSpace, point: Point) -> Floats:
     """The distance of each record to a point, as a whole number of steps of 10⁻⁹, so that ties are exact."""
     total = contributions(space, point).sum(axis=0)
     return np.asarray(np.rint((np.sqrt(total) if space.arrays.squared else total) * 1e9))
 
 
-def contributions(space: Space, point: Point) -> Floats:
+def contributions(space: GroupingSpace, point: Point) -> Floats:
     """Columns × records: what each column adds to the distance of a record to a point."""
     arrays, (numbers, values) = space.arrays, point
     parts = np.zeros((numbers.size + values.size, space.n_records))
@@ -42,19 +38,19 @@ def contributions(space: Space, point: Point) -> Floats:
 
 
 def table_of(arrays: SpaceArrays, column: int) -> Floats:
-    """What all pairs of values of a nominal column add."""
+    """Contributions of all pairs of values of a nominal column."""
     start, width = int(arrays.starts[column]), int(arrays.widths[column])
     if start < 0:
         return np.asarray(arrays.weights[column] * (1.0 - np.eye(width)))
     return arrays.tables[start : start + width**2].reshape(width, width)
 
 
-def record(space: Space, number: int) -> Point:
+def record(space: GroupingSpace, number: int) -> Point:
     """A record as a point."""
     return space.arrays.numbers[number], space.arrays.codes[number]
 
 
-def middle_of(space: Space, rows: Longs) -> Point:
+def middle_of(space: GroupingSpace, rows: Longs) -> Point:
     """The mean of each number column, and of each nominal one the value with the least summed distance to the rows.
 
     Of values with equal sums the one that comes first in the rows.

@@ -4,7 +4,7 @@ Members move to a near group, or change places with one of its members, while th
 
 $$L = \sum_G \frac{1}{|G|} \sum_{\{x, y\} \subseteq G} c(x, y)$$
 
-Nothing is random. The compiled loop updates its sums of costs where this file adds them up anew, so results are the
+Nothing is random. The compiled loop updates its sums of costs where this file recomputes them, so results are the
 same as long as sums are exact; otherwise two changes of equal gain may be told apart by a rounding error.
 
 No paper has these steps; the numbers are those of this file.
@@ -20,13 +20,11 @@ from anonto.methods.plain.mdav import as_groups
 from anonto.methods.plain.record_distances import contributions, distances_to, record
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from anonto.methods.grouping.mdav import Groups
+    from anonto.arrays import Floats
+    from anonto.methods.grouping.mdav import RecordGroups
     from anonto.methods.grouping.refine import PairCost
-    from anonto.methods.grouping.space import Space
+    from anonto.search.space import GroupingSpace
 
-    Floats = NDArray[np.float64]
     Group = list[int]
 
 NEAR, ROUNDS = 32, 5
@@ -35,7 +33,7 @@ MOST_CHANGES, WORTH_IT = 4, 1e-9
 """Changes of two groups at once, for each row that a group may have, and what a change must gain."""
 
 
-def refined(space: Space, groups: Groups, k: int, *, pair_cost: PairCost) -> Groups:
+def refine_groups(space: GroupingSpace, groups: RecordGroups, k: int, *, pair_cost: PairCost) -> RecordGroups:
     """The groups with records moved and exchanged while that lowers the loss; sizes stay between k and 2k − 1.
 
     Two records cost what their columns contribute to their distance: the ``"sum"``, or the sum of the ``"squares"``.
@@ -53,8 +51,8 @@ def refined(space: Space, groups: Groups, k: int, *, pair_cost: PairCost) -> Gro
     return as_groups([np.array(group, dtype=np.int64) for group in members])
 
 
-def _near(space: Space, members: list[Group], costs: Floats) -> list[Group]:
-    """For each group the others in the order of their distance; a medoid has the least costs to its group."""
+def _near(space: GroupingSpace, members: list[Group], costs: Floats) -> list[Group]:
+    """The other groups of each group in the order of their distance; a medoid has the least costs to its group."""
     sums = [np.round(costs[np.ix_(group, group)].sum(axis=1), 9) for group in members]
     medoids = [min(np.array(group)[own == own.min()]) for group, own in zip(members, sums, strict=True)]
     away = [distances_to(space, record(space, medoid))[medoids] for medoid in medoids]
@@ -80,7 +78,7 @@ def _refine_pair(a: Group, b: Group, costs: Floats, k: int) -> bool:
 
 
 def _best_exchange(a: Group, b: Group, costs: Floats) -> tuple[float, Group, Group]:
-    """What the loss changes by when two members change places, at best, and the groups then.
+    """Best change of the loss when two members change places, and the groups then.
 
     Members are tried in the order of what the loss would change by if they went alone; of equal changes the first.
     """

@@ -1,4 +1,4 @@
-r"""Moves of records to nearer centres: the same as the compiled loop of `anonto.methods.recentring`.
+r"""Moves of records to nearer centres: the same as the compiled loop of `anonto.methods.refine_centroids`.
 
 With $c_G$ the centre of group G and d² the sum of the weighted squared distances of the columns, records move to near
 groups, or change places with their records, while
@@ -22,8 +22,7 @@ from anonto.methods.plain.refine import move
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from anonto.arrays import Floats
     from anonto.methods.microaggregation_kernels import Centres
 
     Group = list[int]
@@ -35,7 +34,7 @@ def move_to_centres(
     """Move members to near groups, or let them change places, while they lose less there; how many changes there were.
 
     Args:
-        centres: Of the groups.
+        centres: Centres of the groups.
         groups: The records of each group; changed. Sizes stay between k and 2k − 1.
         near: For each group others whose members may come or go.
         k: The least size of a group.
@@ -67,7 +66,7 @@ def move_to_centres(
     return changes
 
 
-def costs_at(centres: Centres) -> NDArray[np.float64]:
+def costs_at(centres: Centres) -> Floats:
     """Records × groups: what a record loses at the centre of a group."""
     units, means, codes, places, squares, starts, widths, weights = centres
     costs = ((units[:, None, :] - means[None, :, :]) ** 2).sum(axis=2)

@@ -18,16 +18,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.rng_kernels import mixed
+from anonto.random.kernels import mix_bits
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Floats, Longs
 
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
 
 TRUNCATED, CONFLICT = 1, 2
-"""What is noted of a cell."""
+"""Notes on a cell."""
 TRIES = 8
 """Blind draws from all that are tied before the chosen ones are listed."""
 
@@ -35,7 +33,7 @@ TRIES = 8
 def replacement(
     away: Floats, directed: Floats, listed: Longs, noise: float, word: int, nearest: bool, by_mean: bool
 ) -> tuple[int | None, int]:
-    """Replace(a, r, ε) of Algorithm 1: which candidate replaces a value, None for itself; and what is noted.
+    """Replace(a, r, ε) of Algorithm 1: which candidate replaces a value, None for itself; and a note.
 
     Args:
         away: The distance of each candidate to the value.
@@ -83,5 +81,5 @@ def _one_of(tied: Longs, chosen: Longs, word: int) -> int:
 
 def below(word: int, attempt: int, n: int) -> int:
     """A number from 0 to n − 1 from a word and the number of the attempt."""
-    bits = int(mixed(np.uint64((word + (attempt + 1) * 0x9E3779B97F4A7C15) % 2**64)))
+    bits = int(mix_bits(np.uint64((word + (attempt + 1) * 0x9E3779B97F4A7C15) % 2**64)))
     return int((bits >> 11) * 2.0**-53 * n)

@@ -17,32 +17,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.methods.noise import replacements
 from anonto.methods.plain.replacement import replacement
-from anonto.rng import row_words
-from anonto.rng_kernels import normals
+from anonto.methods.replacements import find_replacements
+from anonto.random.kernels import normals
+from anonto.random.streams import row_words
 from anonto.stats.centre import mean_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from anonto.methods.noise import Replacements
-    from anonto.rng import Key
-    from anonto.table.attributes import NominalAttribute
-
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
-    Longs = NDArray[np.int64]
-    Words = NDArray[np.uint64]
+    from anonto.arrays import Bytes, Codes, Floats, Longs, LongWords
+    from anonto.encoding.value_space import NominalSpace
+    from anonto.methods.replacements import Replacements
+    from anonto.random.streams import Key
 
 
 def semantic_noise(
-    name: str, column: NominalAttribute, noise_level: float, codes: Codes, rows: Longs, key: Key, *, nearest: bool
+    name: str, column: NominalSpace, noise_level: float, codes: Codes, rows: Longs, key: Key, *, nearest: bool
 ) -> Codes:
     """Mask a column of concepts with normal noise in the scale of its semantic variance; all concepts are candidates.
 
     Args:
-        name: Of the column.
+        name: Name of the column.
         column: With the counts of its values.
         noise_level: α, the share of the variance that is added.
         codes: The values of some rows; −1 stays.
@@ -57,16 +51,16 @@ def semantic_noise(
     first, second = row_words(key, rows, f"noise of {name}")
     noise = math.sqrt(noise_level) * math.sqrt(variance) * normals(first)
     # Step 3: replace each value, with the mean as reference.
-    found = replacements(column, column.domain.ids, (mean,))
-    return replaced(found, noise, second, codes, None, nearest=nearest)[0]
+    found = find_replacements(column, column.domain.ids, (mean,))
+    return replace_values(found, noise, second, codes, None, nearest=nearest)[0]
 
 
-def replaced(
-    found: Replacements, noise: Floats, words: Words, codes: Codes, references: Codes | None, *, nearest: bool
-) -> tuple[Codes, NDArray[np.uint8]]:
-    """As `Replacements.replaced`, which explains the arguments: released codes, and what is noted of each cell."""
-    concepts = [*found.candidates, *found.references, *found.attribute.concepts]
-    everything, number_of = found.attribute.codes_of(concepts)
+def replace_values(
+    found: Replacements, noise: Floats, words: LongWords, codes: Codes, references: Codes | None, *, nearest: bool
+) -> tuple[Codes, Bytes]:
+    """As `Replacements.replace`, which explains the arguments: released codes, and a note on each cell."""
+    concepts = [*found.candidates, *found.references, *found.value_space.concepts]
+    everything, number_of = found.value_space.codes_of(concepts)
     n_candidates, n_references = len(found.candidates), len(found.references)
     distances = np.round(everything.distances()[np.ix_(number_of, number_of)], 12)
     out, fate = np.full(codes.size, -1, dtype=np.int32), np.zeros(codes.size, dtype=np.uint8)

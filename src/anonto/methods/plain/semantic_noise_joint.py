@@ -17,27 +17,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.methods.noise import replacements
-from anonto.methods.plain.semantic_noise import replaced
-from anonto.rng import row_words
-from anonto.rng_kernels import normals
+from anonto.encoding.value_space import NominalSpace
+from anonto.methods.plain.semantic_noise import replace_values
+from anonto.methods.replacements import find_replacements
+from anonto.random.kernels import normals
+from anonto.random.streams import row_words
 from anonto.stats.centre import mean_of
-from anonto.table.attributes import NominalAttribute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from anonto.rng import Key
-    from anonto.table.records import Records
-
-    Codes = NDArray[np.int32]
-    Floats = NDArray[np.float64]
+    from anonto.arrays import Codes, Floats, Longs
+    from anonto.encoding.records import Records
+    from anonto.random.streams import Key
 
 
 def semantic_noise_joint(
-    records: Records, noise_level: float, columns: Sequence[Codes], rows: NDArray[np.int64], key: Key
+    records: Records, noise_level: float, columns: Sequence[Codes], rows: Longs, key: Key
 ) -> list[Codes]:
     """Mask columns with correlated normal noise; all concepts are candidates.
 
@@ -48,7 +44,7 @@ def semantic_noise_joint(
         rows: The numbers of these rows.
         key: The secret of the step.
     """
-    attributes = [one for one in records.attributes if isinstance(one, NominalAttribute)]
+    value_spaces = [one for one in records.value_spaces if isinstance(one, NominalSpace)]
     # Step 1: the distance covariances Σ, and the correlations (eq. 9 to 12).
     covariances = distance_covariances(records)
     deviations = np.sqrt(np.diag(covariances))
@@ -62,13 +58,17 @@ def semantic_noise_joint(
     words = [row_words(key, rows, f"noise of {name}") for name in records.names]
     noise = root @ np.array([normals(first) for first, _ in words])
     out = []
-    for place, column in enumerate(attributes):
+    for place, column in enumerate(value_spaces):
         # Step 3: the partner is the column that this one is most correlated with.
-        partner = max((one for one in range(len(attributes)) if one != place), key=lambda one: correlations[place, one])
+        partner = max(
+            (one for one in range(len(value_spaces)) if one != place), key=lambda one: correlations[place, one]
+        )
         # Step 4: replace each value, with the partner's original value as reference.
-        found = replacements(column, column.domain.ids, (mean_of(column), *attributes[partner].concepts))
+        found = find_replacements(column, column.domain.ids, (mean_of(column), *value_spaces[partner].concepts))
         scaled = math.sqrt(noise_level) * deviations[place] * noise[place]
-        out.append(replaced(found, scaled, words[place][1], columns[place], columns[partner] + 1, nearest=False)[0])
+        out.append(
+            replace_values(found, scaled, words[place][1], columns[place], columns[partner] + 1, nearest=False)[0]
+        )
     return out
 
 
@@ -76,8 +76,8 @@ def distance_covariances(records: Records) -> Floats:
     """The root of the mean product of the centred distances of each two columns, over all pairs of rows."""
     record_of = np.repeat(np.arange(records.counts.size), records.counts)
     centred = []
-    for attribute, codes in zip(records.attributes, records.codes[record_of].T, strict=True):
-        distances = attribute.distances()[np.ix_(codes, codes)]
+    for value_space, codes in zip(records.value_spaces, records.codes[record_of].T, strict=True):
+        distances = value_space.distances()[np.ix_(codes, codes)]
         of_rows = distances.mean(axis=0)
         centred.append(distances - of_rows - of_rows[:, None] + distances.mean())
     products = np.array([[float((one * other).mean()) for other in centred] for one in centred])

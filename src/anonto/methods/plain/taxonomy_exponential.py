@@ -15,28 +15,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.methods.plain.replacement import below
-from anonto.rng import row_words
+from anonto.random.streams import row_words
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from anonto.rng import Key
-    from anonto.table.attributes import NominalAttribute
+    from anonto.arrays import Ints, Longs
+    from anonto.encoding.value_space import NominalSpace
+    from anonto.random.streams import Key
 
 
 def taxonomy_exponential(
     name: str,
-    column: NominalAttribute,
+    column: NominalSpace,
     sensitivity: float,
     epsilon: float,
-    codes: NDArray[np.int32],
-    rows: NDArray[np.int64],
+    codes: Ints,
+    rows: Longs,
     key: Key,
 ) -> list[str | None]:
     """The concept that each cell becomes; None for a cell without a value.
 
     Args:
-        name: Of the column.
+        name: Name of the column.
         column: Whose domain is what its values may become.
         sensitivity: Δ, the largest distance.
         epsilon: Small is private.

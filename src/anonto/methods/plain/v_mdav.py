@@ -1,4 +1,4 @@
-r"""V-MDAV, row by row: the same groups as `anonto.methods.variable_size`.
+r"""V-MDAV, row by row: the same groups as `anonto.methods.v_mdav`.
 
 A group takes in row $u$, the nearest one outside, while it has fewer than 2k − 1 rows and
 
@@ -20,18 +20,16 @@ from anonto.methods.plain.mdav import around, as_groups, farthest, mdav
 from anonto.methods.plain.record_distances import distances_to, middle_of, record
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from anonto.arrays import Longs
+    from anonto.methods.grouping.mdav import RecordGroups
+    from anonto.search.space import GroupingSpace
 
-    from anonto.methods.grouping.mdav import Groups
-    from anonto.methods.grouping.space import Space
-
-    Longs = NDArray[np.int64]
 
 GAIN = 0.2
 """γ: how much nearer to the group than to the others a row must be to join it."""
 
 
-def v_mdav(space: Space, counts: Longs, k: int) -> Groups:
+def v_mdav(space: GroupingSpace, counts: Longs, k: int) -> RecordGroups:
     """Groups of k to 2k − 1 rows.
 
     Args:
@@ -47,7 +45,7 @@ def v_mdav(space: Space, counts: Longs, k: int) -> Groups:
         # Step 2: the row farthest from the average record, with the k − 1 rows nearest to it, is a group.
         group, rest = around(space, rest, farthest(rest, from_middle), k)
         # Step 3: the group is extended.
-        group, rest = extended(space, group, rest, k)
+        group, rest = extend(space, group, rest, k)
         groups.append(group)
     # Step 4: each of the fewer than k rows that are left joins the group of the row nearest to it.
     joining: dict[int, list[int]] = {}
@@ -62,7 +60,7 @@ def v_mdav(space: Space, counts: Longs, k: int) -> Groups:
     return as_groups([part for of_group in parts for part in of_group])
 
 
-def extended(space: Space, group: Longs, rest: Longs, k: int) -> tuple[Longs, Longs]:
+def extend(space: GroupingSpace, group: Longs, rest: Longs, k: int) -> tuple[Longs, Longs]:
     """The group with the rows that join it, and the rows that are left."""
     while group.size < 2 * k - 1 and rest.size:
         to_group = np.min([distances_to(space, record(space, member))[rest] for member in group], axis=0)
@@ -75,7 +73,7 @@ def extended(space: Space, group: Longs, rest: Longs, k: int) -> tuple[Longs, Lo
     return group, rest
 
 
-def split(space: Space, group: Longs, k: int) -> list[Longs]:
+def split(space: GroupingSpace, group: Longs, k: int) -> list[Longs]:
     """A group of 2k rows or more in groups of k to 2k − 1."""
     records, counts = np.unique(group, return_counts=True)
     parts = mdav(space.of(records), counts, k)

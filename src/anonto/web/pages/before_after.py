@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from anonto.encoding.description import KINDS_OF_CONCEPTS
 from anonto.web.charts import before_after, chart, heat
 from anonto.web.parts import box, choice, heading, message, table, term, text
 
@@ -15,7 +16,7 @@ DEPTHS = {"2": "broad groups", "3": "narrower groups", "4": "narrow groups", "5"
 
 
 def before_and_after(frame: Frame, run: dict[str, Any]) -> None:
-    """Columns and pairs of columns of a run, with what became of their cells."""
+    """Columns and pairs of columns of a run, and how their cells changed."""
     evidence = run["evidence"]
     columns = [name for step in evidence["steps"] for name in step["columns"]]
     others = [name for name in evidence["released_as_is"] if name not in columns]
@@ -26,11 +27,10 @@ def before_and_after(frame: Frame, run: dict[str, Any]) -> None:
         heading("A column before and after")
         if not run["files"]:
             message(
-                "The masked table was wiped when the server ended. Load the plan below and run it again to compare.",
-                "info",
+                "The masked table was deleted when the server stopped. Load the plan below and run it again.", "info"
             )
         else:
-            _Columns(frame, run, columns).show()
+            _ColumnPanel(frame, run, columns).show()
         rows = [
             [
                 name,
@@ -42,7 +42,7 @@ def before_and_after(frame: Frame, run: dict[str, Any]) -> None:
             for name in step["columns"]
         ]
         table(
-            "What became of the cells",
+            "Changes of the cells",
             ["Column", "Changed", term("Distance moved", "distance"), term("Frequencies changed", "frequencies")],
             rows,
             numbers=(1, 2, 3),
@@ -51,7 +51,7 @@ def before_and_after(frame: Frame, run: dict[str, Any]) -> None:
         with box("card"):
             heading("A pair of columns before and after")
             if run["files"]:
-                _Pairs(frame, run, [*columns, *others]).show()
+                _PairPanel(frame, run, [*columns, *others]).show()
             pairs = run["assessment"]["utility"]["pairs"]
             if pairs:
                 shown = [
@@ -63,16 +63,16 @@ def before_and_after(frame: Frame, run: dict[str, Any]) -> None:
                     for one in pairs
                 ]
                 with box("reasons", "details"):
-                    text(f"How strongly {len(pairs):,} pairs hang together", "summary")
+                    text(f"How strongly {len(pairs):,} pairs are related", "summary")
                     table(
-                        "How strongly pairs hang together",
+                        "How strongly pairs are related",
                         ["Pair", term("Before", "distance correlation"), term("After", "distance correlation")],
                         shown[:40],
                         numbers=(1, 2),
                     )
 
 
-class _Columns:
+class _ColumnPanel:
     """One column, chosen by the reader."""
 
     def __init__(self, frame: Frame, run: dict[str, Any], columns: list[str]) -> None:
@@ -80,7 +80,7 @@ class _Columns:
         self.asked: dict[str, Any] = {"column": columns[0], "depth": 2}
 
     def show(self) -> None:
-        """The choice, and the chart."""
+        """Show the column selector and the chart."""
         with box("fields"):
             choice(
                 "Column",
@@ -88,7 +88,7 @@ class _Columns:
                 self.columns[0],
                 lambda value: self._set("column", value),
             )
-            choice("Groups of the ontology", DEPTHS, "2", lambda value: self._set("depth", value))
+            choice("Groups in the ontology", DEPTHS, "2", lambda value: self._set("depth", value))
         self.place = box()
         self.frame.soon(self.place, "Counting", self._draw)
 
@@ -104,15 +104,16 @@ class _Columns:
         self.place.clear()
         with self.place:
             kind = self.run["draft"]["plan"]["columns"].get(self.asked["column"], {}).get("kind", "nominal")
-            title = f"Records by group of {self.asked['column']}, before and after masking"
+            what = "Elements" if kind == "set" else "Records"
+            title = f"{what} by group of {self.asked['column']}, before and after masking"
             chart(
-                before_after(found["labels"], found["before"], found["after"], in_order=kind != "nominal"),
+                before_after(found["labels"], found["before"], found["after"], in_order=kind not in KINDS_OF_CONCEPTS),
                 title,
                 "tall",
             )
 
 
-class _Pairs:
+class _PairPanel:
     """Two columns, chosen by the reader."""
 
     def __init__(self, frame: Frame, run: dict[str, Any], columns: list[str]) -> None:
@@ -120,15 +121,10 @@ class _Pairs:
         self.pair = [columns[0], columns[1]]
 
     def show(self) -> None:
-        """The choices, and both tables."""
+        """Show the column selectors and both heat maps."""
         with box("fields"):
             for place, label in enumerate(("First column", "Second column")):
-                choice(
-                    label,
-                    {name: name for name in self.columns},
-                    self.pair[place],
-                    partial(self._set, place),
-                )
+                choice(label, {name: name for name in self.columns}, self.pair[place], partial(self._set, place))
         self.place = box()
         self.frame.soon(self.place, "Counting", self._draw)
 
@@ -152,4 +148,4 @@ class _Pairs:
 async def _ask(frame: Frame, run: dict[str, Any], task: str, asked: dict[str, Any]) -> dict[str, Any]:
     session = frame.session
     folder = session.run_folder(run["number"])
-    return await session.desk.call(task, {**session.given(run["draft"]), "folder": str(folder), **asked})
+    return await session.desk.call(task, {**session.task_input(run["draft"]), "folder": str(folder), **asked})

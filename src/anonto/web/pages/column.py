@@ -1,22 +1,23 @@
-"""One column closely: its description, how its values fit an ontology, what did not match, and the tree of concepts."""
+"""Column: its description, its match with an ontology, unmatched values, and the tree of concepts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.errors import clipped, counted
+from anonto.encoding.description import KINDS_OF_CONCEPTS
 from anonto.web.drafts import references
-from anonto.web.frame import onward
-from anonto.web.pages.columns import offered_ontologies, options_of, set_kind, set_ontology, set_role
+from anonto.web.frame import onward, whole_number
+from anonto.web.pages.columns import KindAndOntology, change_role, offered_ontologies, roles_of
+from anonto.web.pages.units import name_field
 from anonto.web.parts import (
     Markup,
     box,
     button,
     choice,
-    facts,
     heading,
     hear,
-    joined,
+    join,
+    key_figures,
     message,
     show,
     table,
@@ -25,7 +26,9 @@ from anonto.web.parts import (
     text,
     text_field,
 )
-from anonto.web.words import KINDS, MEASURES, MISSING, ROLES, UNMATCHED
+from anonto.web.units import sources_of
+from anonto.web.words import MEASURES, MISSING, SET_DISTANCES, UNMATCHED
+from anonto.wording import clip, count_of
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -38,10 +41,8 @@ FIRST_SHOWN = 12
 def column_page(frame: Frame, asked: dict[str, str]) -> None:
     """The page of one column."""
     names = list(frame.session.plan["columns"])
-    asked_for = asked.get("number", "0")
-    number = int(asked_for) if asked_for.isdigit() and len(asked_for) < 9 else 0
-    name = names[min(number, len(names) - 1)]
-    with frame.page(name, "What this column is, and how its values are placed in an ontology."):
+    name = names[min(whole_number(asked, "number"), len(names) - 1)]
+    with frame.page(name, "The description of this column, and how its values match an ontology."):
         with box("card"):
             heading("Description")
             fields = box("fields")
@@ -54,48 +55,55 @@ def column_page(frame: Frame, asked: dict[str, str]) -> None:
                     _Fields(frame, name, offered, details).draw()
                 await _show_details(frame, name, details)
 
-            frame.soon(fields, "Looking at the column", fill)
+            frame.soon(fields, "Reading the column", fill)
         onward(("All columns", "/columns"), ("Risk before", "/risk"))
 
 
-class _Fields:
-    """What can be said of the column; a control that another one changes is drawn anew."""
+class _Fields(KindAndOntology):
+    """The controls that describe a column on its own page."""
 
     def __init__(self, frame: Frame, name: str, offered: dict[str, str], details: Any) -> None:
-        self.frame, self.name, self.offered, self.details = frame, name, offered, details
-
-    @property
-    def description(self) -> dict[str, Any]:
-        """What the plan says of the column."""
-        found: dict[str, Any] = self.frame.session.plan["columns"][self.name]
-        return found
+        super().__init__(frame, name, offered, in_row=False)
+        self.details = details
 
     def draw(self) -> None:
         """All controls."""
         self.kind = box()
-        choice("Role", ROLES, self.description["role"], self._set_role, explained="role")
+        choice(
+            "Role",
+            roles_of(self.frame.session.plan, self.name),
+            self.description["role"],
+            lambda value: change_role(self.frame, self.name, value),
+            explained="role",
+        )
         self.ontology = box()
         self.placing = box("contents")
         self._choice("missing", "Missing values", MISSING, "keep")
-        self._draw_kind()
-        self._draw_ontology()
+        self.draw_kind()
+        self.draw_ontology()
         self._draw_placing()
 
-    def _draw_kind(self) -> None:
-        self.kind.clear()
-        with self.kind:
-            choice("Kind", KINDS, self.description["kind"], self._set_kind, explained="kind")
-
-    def _draw_ontology(self) -> None:
-        self.ontology.clear()
-        with self.ontology:
-            options, chosen = options_of(self.frame, self.description, self.offered)
-            choice("Ontology", options, chosen, self._set_ontology, explained="ontology")
+    async def refresh(self) -> None:
+        """Show the controls for matching and the details again."""
+        self._draw_placing()
+        await _show_details(self.frame, self.name, self.details)
 
     def _draw_placing(self) -> None:
-        """How values are placed in the ontology, where there is one."""
+        """Controls of a set, and for matching values with the ontology, if there is one."""
         self.placing.clear()
-        if self.description["kind"] != "nominal" or not references(self.description):
+        if self.description["kind"] == "set":
+            with self.placing:
+                if self.description.get("from"):
+                    name_field(self.frame, self.name)
+                else:
+                    text_field(
+                        "Sign between elements",
+                        self.description.get("separator", ""),
+                        self._set_separator,
+                        explained="separator",
+                    )
+                self._choice("set_distance", "Distance of two sets", SET_DISTANCES, "matching")
+        if self.description["kind"] not in KINDS_OF_CONCEPTS or not references(self.description):
             return
         with self.placing:
             self._choice("measure", "Measure", MEASURES, "wu-palmer")
@@ -110,25 +118,15 @@ class _Fields:
 
     def _set(self, key: str, value: str, allowed: dict[str, str]) -> None:
         if value in allowed:
-            with self.frame.changing(f"{key} of {self.name}".capitalize()) as draft:
+            with self.frame.change(f"{key} of {self.name}".capitalize()) as draft:
                 draft["plan"]["columns"][self.name][key] = value
 
-    def _set_role(self, value: Any) -> None:
-        set_role(self.frame, self.name, value)
-
-    async def _set_kind(self, value: Any) -> None:
-        is_set = False
-        try:
-            is_set = await set_kind(self.frame, self.name, value)
-        finally:
-            (self._draw_ontology if is_set else self._draw_kind)()
-        self._draw_placing()
-        await _show_details(self.frame, self.name, self.details)
-
-    async def _set_ontology(self, value: Any) -> None:
-        await set_ontology(self.frame, self.name, value)
-        self._draw_kind()
-        self._draw_placing()
+    async def _set_separator(self, value: Any) -> None:
+        with self.frame.change(f"Sign between elements of {self.name}") as draft:
+            description = draft["plan"]["columns"][self.name]
+            description.pop("separator", None)
+            if str(value).strip():
+                description["separator"] = str(value).strip()
         await _show_details(self.frame, self.name, self.details)
 
     async def _set_unmatched(self, value: Any) -> None:
@@ -137,16 +135,16 @@ class _Fields:
 
 
 async def _show_details(frame: Frame, name: str, place: Any) -> None:
-    """What follows from the description: the order of steps, or the fit of the ontology."""
+    """Show the details of a description: the order of values, or the match with the ontology."""
     description = frame.session.plan["columns"][name]
     if description["kind"] == "ordinal":
         frame.clear(place)
         with place:
             _order(frame, name, place)
-    elif description["kind"] == "nominal" and references(description):
+    elif description["kind"] in KINDS_OF_CONCEPTS and references(description):
 
         async def content() -> None:
-            asked = {"column": name, "description": frame.session.given()["plan"]["columns"][name]}
+            asked = {"column": name, "description": frame.session.task_input()["plan"]["columns"][name]}
             asked["ontology"] = references(asked["description"])[0]
             found = await frame.ask("match", **asked)
             place.clear()
@@ -154,7 +152,7 @@ async def _show_details(frame: Frame, name: str, place: Any) -> None:
                 _fit(frame, asked, found, place)
                 _tree(frame, asked)
 
-        await frame.fill(place, "Placing the values in the ontology", content)
+        await frame.fill(place, "Matching the values with the ontology", content)
     else:
         frame.clear(place)
         with place:
@@ -162,29 +160,27 @@ async def _show_details(frame: Frame, name: str, place: Any) -> None:
 
 
 def _order(frame: Frame, name: str, place: Any) -> None:
-    async def changed(value: Any) -> None:
+    async def change(value: Any) -> None:
         lines = [line.strip() for line in str(value).splitlines() if line.strip()]
         if not lines:
-            frame.say(f"The order of {name} needs its values, one on each line.", "error")
+            frame.say(f"The order of {name} needs its values, one per line.", "error")
             await _show_details(frame, name, place)
             return
-        with frame.changing(f"Order of {name}") as draft:
+        with frame.change(f"Order of {name}") as draft:
             draft["plan"]["columns"][name]["order"] = list(dict.fromkeys(lines))
 
     order = frame.session.plan["columns"][name].get("order", [])
-    text_field("Order, lowest first, one on each line", "\n".join(order), changed, lines=min(max(len(order), 3), 12))
+    text_field("Order, lowest first, one per line", "\n".join(order), change, lines=min(max(len(order), 3), 12))
 
 
 def _missing_texts(frame: Frame, name: str) -> None:
-    def changed(value: Any) -> None:
+    def change(value: Any) -> None:
         texts = [part.strip() for part in str(value).split(",") if part.strip()]
-        with frame.changing(f"Missing texts of {name}") as draft:
+        with frame.change(f"Missing texts of {name}") as draft:
             draft["plan"]["columns"][name]["na"] = texts
 
     given = frame.session.plan["columns"][name].get("na", [])
-    text_field(
-        "Texts that mean missing, with commas between them", ", ".join(given), changed, explained="missing cells"
-    )
+    text_field("Texts that mean missing, separated by commas", ", ".join(given), change, explained="missing cells")
 
 
 # ------------------------------------------------------------------------------------------------ the fit
@@ -192,53 +188,54 @@ def _missing_texts(frame: Frame, name: str) -> None:
 
 def _fit(frame: Frame, asked: dict[str, Any], found: dict[str, Any], place: Any) -> None:
     name, share = asked["column"], found["coverage"]
-    heading("How the values fit", 2)
-    facts(
+    heading("Match with the ontology", 2)
+    key_figures(
         [
-            (term("of the cells are known", "coverage"), f"{int(share['cells'] * 1000) / 10:.1f} %"),
-            ("of the distinct values", f"{int(share['distinct'] * 1000) / 10:.1f} %"),
-            ("values not known", f"{found['unmatched']['distinct']:,}"),
-            ("cells not known", f"{found['unmatched']['cells']:,}"),
+            (term("of the cells matched", "coverage"), f"{int(share['cells'] * 1000) / 10:.1f} %"),
+            ("of the distinct values matched", f"{int(share['distinct'] * 1000) / 10:.1f} %"),
+            ("values not matched", f"{found['unmatched']['distinct']:,}"),
+            ("cells not matched", f"{found['unmatched']['cells']:,}"),
         ]
     )
     show(tag("div", tag("i", style=f"width: {100 * share['cells']:.1f}%"), class_="meter", aria_hidden="true"))
     if found["rules"]:
         rows = [[rule, f"{one['distinct']:,}", f"{one['cells']:,}"] for rule, one in found["rules"].items()]
-        table("How they were recognised", ["By", "Values", "Cells"], rows, numbers=(1, 2))
+        table("How they were matched", ["By", "Values", "Cells"], rows, numbers=(1, 2))
     _missing_texts(frame, name)
     if found["values"]:
-        _unmatched(frame, asked, found, place)
+        _show_unmatched(frame, asked, found, place)
     elif not found["unmatched"]["distinct"]:
-        message("Every value is known to the ontology.", "good")
+        message("Every value is in the ontology.", "good")
 
 
-def _unmatched(frame: Frame, asked: dict[str, Any], found: dict[str, Any], place: Any) -> None:
+def _show_unmatched(frame: Frame, asked: dict[str, Any], found: dict[str, Any], place: Any) -> None:
     name = asked["column"]
 
-    async def repaired(repairs: dict[str, str]) -> None:
-        with frame.changing(f"Repair codes of {name}") as draft:
-            draft["repairs"].setdefault(name, {}).update(repairs)
+    async def repair(repairs: dict[str, str]) -> None:
+        with frame.change(f"Repair codes of {name}") as draft:
+            for source in sources_of(draft["plan"], name):
+                draft["repairs"].setdefault(source, {}).update(repairs)
         await _show_details(frame, name, place)
 
-    async def means_missing(value: str) -> None:
-        with frame.changing(f"Missing texts of {name}") as draft:
+    async def mark_missing(value: str) -> None:
+        with frame.change(f"Missing texts of {name}") as draft:
             description = draft["plan"]["columns"][name]
             description["na"] = [*description.get("na", []), value]
         await _show_details(frame, name, place)
 
-    async def typed(value: str, words: str, told: Any) -> None:
-        """Repair a value with the concept that was typed, if it is one; else say so beside it."""
-        told.clear()
+    async def use_typed(value: str, words: str, answer: Any) -> None:
+        """Repair a value with the typed concept; if there is no such concept, say so beside it."""
+        answer.clear()
         if not words:
             return
         named = await frame.call("concept", {"ontology": asked["ontology"], "text": words})
         if named["concept"] is not None:
-            await repaired({value: named["concept"]})
+            await repair({value: named["concept"]})
             return
-        with told:
+        with answer:
             message(no_such_concept(words, named), "error")
 
-    heading("What did not match", 2)
+    heading("Unmatched values", 2)
     certain = {
         one["value"]: one["suggestions"][0]["concept"]
         for one in found["values"]
@@ -246,33 +243,33 @@ def _unmatched(frame: Frame, asked: dict[str, Any], found: dict[str, Any], place
     }
     with box("row middle"):
         text(
-            "Accept what the value may have meant, type a code or a label of the ontology, say that it means missing, "
+            "Accept the suggestion, type a code or a label of the ontology, mark the value as missing, "
             "or leave it to “Unknown values” above.",
             "span",
         )
         if len(certain) > 1:
-            button(f"Accept {len(certain)} likely ones", lambda: repaired(certain), classes="slim")
+            button(f"Accept {len(certain)} likely ones", lambda: repair(certain), classes="slim")
     rows = box("columns")
     with rows:
         for one in found["values"][:FIRST_SHOWN]:
-            _unmatched_row(one, repaired, typed, means_missing)
+            _show_unmatched_row(one, repair, use_typed, mark_missing)
     rest = found["unmatched"]["distinct"] - FIRST_SHOWN
     if rest > 0:
         text(f"… and {rest:,} less frequent ones.", "p", "small")
 
 
 def no_such_concept(words: str, named: dict[str, Any]) -> str:
-    """That a typed text names no concept, or not one alone, and what it may have meant."""
-    sentence = f"“{clipped(words)}” is not the code or the label of one concept of {named['ontology']}"
+    """Message that a typed text names no concept, or several, with suggestions."""
+    sentence = f"“{clip(words)}” is not the code or the label of one concept of {named['ontology']}"
     likely = [f"{one['concept']} {one['label']}".strip() for one in named["suggestions"]]
     return f"{sentence}; did you mean {', or '.join(likely)}?" if likely else f"{sentence}; find one in the tree below."
 
 
-def _unmatched_row(one: dict[str, Any], repaired: Any, typed: Any, means_missing: Any) -> None:
+def _show_unmatched_row(one: dict[str, Any], repair: Any, use_typed: Any, mark_missing: Any) -> None:
     value, suggestions = one["value"], one["suggestions"]
     state = {"concept": suggestions[0]["concept"] if suggestions else "", "typed": ""}
     with box("row middle unmatched"):
-        cells = counted(one["cells"], "cell")
+        cells = count_of(one["cells"], "cell")
         show(tag("div", tag("strong", value), tag("span", f" {cells}", class_="small")), "column-name")
         if suggestions:
             choice(
@@ -284,16 +281,19 @@ def _unmatched_row(one: dict[str, Any], repaired: Any, typed: Any, means_missing
             )
             button(
                 "Accept",
-                lambda: repaired({value: state["concept"]}),
+                lambda: repair({value: state["concept"]}),
                 classes="slim",
                 name=f"Accept the suggestion for {value}",
             )
         text_field("Code or label", "", lambda given: state.update(typed=str(given).strip()), of=value)
         button(
-            "Use it", lambda: typed(value, state["typed"], told), classes="slim", name=f"Use what is typed for {value}"
+            "Use it",
+            lambda: use_typed(value, state["typed"], answer),
+            classes="slim",
+            name=f"Use what is typed for {value}",
         )
-        button("Means missing", lambda: means_missing(value), classes="slim", name=f"{value} means missing")
-    told = box()
+        button("Means missing", lambda: mark_missing(value), classes="slim", name=f"{value} means missing")
+    answer = box()
 
 
 # ------------------------------------------------------------------------------------------------ the tree
@@ -301,7 +301,7 @@ def _unmatched_row(one: dict[str, Any], repaired: Any, typed: Any, means_missing
 
 def _tree(frame: Frame, asked: dict[str, Any]) -> None:
     heading("The ontology", 2)
-    text("The number is how many records have this concept or one below it.", "p", "small")
+    text("The number counts the records with this concept or one below it.", "p", "small")
     results = box("stack")
 
     async def search(value: Any) -> None:
@@ -309,12 +309,12 @@ def _tree(frame: Frame, asked: dict[str, Any]) -> None:
         results.clear()
         if len(words) < 2:
             return
-        with frame.refusing():
-            found = await frame.call("search", {**frame.session.given(), **asked, "text": words})
+        with frame.show_errors():
+            found = await frame.call("search", {**frame.session.task_input(), **asked, "text": words})
             results.clear()
             with results:
                 rows = [
-                    [_named(node), ", ".join(node["above"]) or "–", f"{node['records']:,}"] for node in found["nodes"]
+                    [_concept(node), ", ".join(node["above"]) or "–", f"{node['records']:,}"] for node in found["nodes"]
                 ]
                 if rows:
                     caption = f"{found['found']:,} concepts found" + (
@@ -322,7 +322,7 @@ def _tree(frame: Frame, asked: dict[str, Any]) -> None:
                     )
                     table(caption, ["Concept", "Below", "Records"], rows, numbers=(2,))
                 else:
-                    message("No concept has this in its code or label.")
+                    message("No concept has this text in its code or label.")
 
     text_field("Find a concept by code or label", "", search)
     results.move(target_index=-1)
@@ -332,7 +332,7 @@ def _tree(frame: Frame, asked: dict[str, Any]) -> None:
 
 def _branch(frame: Frame, asked: dict[str, Any], place: Any, concept: str | None) -> None:
     async def content() -> None:
-        found = await frame.call("tree", {**frame.session.given(), **asked, "concept": concept})
+        found = await frame.call("tree", {**frame.session.task_input(), **asked, "concept": concept})
         place.clear()
         with place:
             for node in found["nodes"]:
@@ -346,24 +346,24 @@ def _branch(frame: Frame, asked: dict[str, Any], place: Any, concept: str | None
 def _node(frame: Frame, asked: dict[str, Any], node: dict[str, Any], *, is_open: bool) -> None:
     css = "" if node["records"] else "none"
     if not node["children"]:
-        show(_named(node, with_count=True), f"leaf {css}")
+        show(_concept(node, with_count=True), f"leaf {css}")
         return
     with box(css, "details") as details:
         with box("", "summary"):
-            show(_named(node, with_count=True), "inline")
+            show(_concept(node, with_count=True), "inline")
         below = box()
     if is_open:
         details.props["open"] = "open"
         _branch(frame, asked, below, node["id"])
 
-    def opened(is_open: bool) -> None:
+    def toggle(is_open: bool) -> None:
         if is_open and not below.default_slot.children:
             _branch(frame, asked, below, node["id"])
 
-    hear(details, "toggle", opened, "open")
+    hear(details, "toggle", toggle, "open")
 
 
-def _named(node: dict[str, Any], *, with_count: bool = False) -> Markup:
+def _concept(node: dict[str, Any], *, with_count: bool = False) -> Markup:
     label = node["label"] if node["label"] not in {"", node["id"]} else ""
     number = tag("span", f" {node['records']:,}", class_="count") if with_count else Markup("")
-    return tag("span", joined(tag("span", node["id"], class_="code"), f" {label}"), number)
+    return tag("span", join(tag("span", node["id"], class_="code"), f" {label}"), number)

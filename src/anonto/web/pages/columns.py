@@ -1,4 +1,4 @@
-"""Columns: what each one is, as proposed from its name and its values, to be corrected."""
+"""Columns: kind, role and ontology of each, proposed from its name and values, for the user to correct."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from anonto.encoding.description import KINDS_OF_CONCEPTS
 from anonto.errors import SessionChangedError
 from anonto.ontology.readers import file_endings
+from anonto.web.app import take_proposal
 from anonto.web.drafts import references
 from anonto.web.dropzone import Dropzone
-from anonto.web.frame import onward
-from anonto.web.house import take_proposal
-from anonto.web.parts import box, button, choice, explained, heading, link, show, tag, term, text
-from anonto.web.words import KINDS, ROLES
+from anonto.web.frame import onward, whole_number
+from anonto.web.pages.units import PersonsCard, join_card, joined_from
+from anonto.web.parts import box, button, choice, heading, link, show, tag, term, text, tooltip
+from anonto.web.units import become_set, person_of, set_role, stop_being_set
+from anonto.web.words import KINDS, PERSON_ROLES, ROLES
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -26,13 +29,14 @@ def columns_page(frame: Frame, asked: dict[str, str]) -> None:
     """The page of all columns."""
     session = frame.session
     names = list(session.plan["columns"])
-    first = min(max(_whole(asked.get("from", "0")), 0), max(len(names) - 1, 0)) // ON_A_PAGE * ON_A_PAGE
+    first = min(whole_number(asked, "from"), max(len(names) - 1, 0)) // ON_A_PAGE * ON_A_PAGE
     with frame.page(
-        "What the columns are",
-        "Proposed from names and values; read it through. Columns that could help to identify someone are masked, "
+        "Describe the columns",
+        "Proposed from names and values; please check. Columns that could help to identify someone are masked, "
         "those that name someone are dropped. Where a role is uncertain, confirm it or choose another: "
-        "nothing is proved before.",
+        "until then no guarantee is proved.",
     ):
+        persons = PersonsCard(frame)
         with box("card"):
             _pager(len(names), first)
             rows = box("columns")
@@ -43,18 +47,15 @@ def columns_page(frame: Frame, asked: dict[str, str]) -> None:
                 with rows:
                     _head()
                     shown = names[first : first + ON_A_PAGE]
-                    drawn = [_Row(frame, name, first + place, offered) for place, name in enumerate(shown)]
+                    drawn = [_Row(frame, name, first + place, offered, persons) for place, name in enumerate(shown)]
                 await _show_coverage(frame, drawn)
 
             frame.soon(rows, "Reading the proposal", fill)
         with box("grid"):
-            _bring(frame)
-            _again(frame)
+            _add_ontology(frame)
+            join_card(frame)
+            _propose_again(frame)
         onward(("Open", "/"), ("Risk before", "/risk"))
-
-
-def _whole(text_: str) -> int:
-    return int(text_) if text_.isdigit() and len(text_) < 9 else 0
 
 
 def _pager(n_columns: int, first: int) -> None:
@@ -69,12 +70,12 @@ def _pager(n_columns: int, first: int) -> None:
 
 
 async def offered_ontologies(frame: Frame) -> dict[str, str]:
-    """The ontologies that can be chosen, by reference."""
-    house, session = frame.house, frame.session
-    if "listed" not in house.cache:
-        house.cache["listed"] = (await session.desk.call("ontologies", {}))["listed"]
+    """The available ontologies, by reference."""
+    app, session = frame.app, frame.session
+    if "listed" not in app.cache:
+        app.cache["listed"] = (await session.desk.call("ontologies", {}))["listed"]
     frame.check()
-    listed = {one["name"]: one["title"] for one in house.cache["listed"]}
+    listed = {one["name"]: one["title"] for one in app.cache["listed"]}
     own = {ref: name for ref, name in session.draft["ontologies"].items() if session.is_here(ref)}
     return {NO_ONTOLOGY: "none", **own, **listed}
 
@@ -91,74 +92,40 @@ def _head() -> None:
     show(tag("div", *heads, class_="column-row head"))
 
 
-class _Row:
-    """A column with what can be changed about it; a control that another one changes is drawn anew."""
+class KindAndOntology:
+    """The controls for kind and ontology of a column; each may change the other, which is then redrawn."""
 
-    def __init__(self, frame: Frame, name: str, place: int, offered: dict[str, str]) -> None:
-        self.frame, self.name, self.offered = frame, name, offered
-        with box("column-row"):
-            said = frame.session.draft["reasons"].get(name, [])
-            with box():
-                text(name, "div", "column-name")
-                if said:
-                    with box("reasons", "details"):
-                        text("Why?", "summary").props["aria-label"] = f"Why is {name} proposed so?"
-                        for reason in said:
-                            text(reason, "p", "small")
-                self.review = box()
-            self.kind = box()
-            choice("Role", ROLES, self.description["role"], self._set_role, of=name)
-            self.ontology = box()
-            self.coverage = box("number")
-            link("Look closer", f"/column?number={place}", classes="button slim", name=f"Look closer at {name}")
-        self.draw_review()
-        self.draw_kind()
-        self.draw_ontology()
+    def __init__(self, frame: Frame, name: str, offered: dict[str, str], *, in_row: bool) -> None:
+        self.frame, self.name, self.offered, self.in_row = frame, name, offered, in_row
+        self.kind: Any = None
+        self.ontology: Any = None
 
     @property
     def description(self) -> dict[str, Any]:
-        """What the plan says of the column."""
+        """The column's description in the plan."""
         found: dict[str, Any] = self.frame.session.plan["columns"][self.name]
         return found
 
-    def draw_review(self) -> None:
-        """Ask for a role to be confirmed, where it was only guessed."""
-        self.review.clear()
-        if self.description.get("review"):
-            with self.review:
-                text("The role is uncertain.", "p", "small")
-                button("Confirm", self._confirm, classes="slim", name=f"Confirm {self.name}")
-
     def draw_kind(self) -> None:
-        """Show the kind as the plan has it."""
+        """Show the kind in the plan."""
         self.kind.clear()
         with self.kind:
-            choice("Kind", KINDS, self.description["kind"], self._set_kind, of=self.name)
+            kinds = {"set": KINDS["set"]} if self.description.get("from") else KINDS
+            choice("Kind", kinds, self.description["kind"], self._set_kind, **self._labels("kind"))
 
     def draw_ontology(self) -> None:
-        """Show the ontology as the plan has it."""
+        """Show the ontology in the plan."""
         self.ontology.clear()
         with self.ontology:
             options, chosen = options_of(self.frame, self.description, self.offered)
-            choice("Ontology", options, chosen, self._set_ontology, of=self.name)
+            choice("Ontology", options, chosen, self._set_ontology, **self._labels("ontology"))
 
-    def draw_coverage(self, found: dict[str, Any]) -> None:
-        """Show how much the ontology knows, or why that cannot be said."""
-        self.coverage.clear()
-        with self.coverage:
-            if self.name in found["coverage"]:
-                _coverage(found["coverage"][self.name])
-            elif self.name in found["unread"]:
-                why = self.frame.session.readable(found["unread"][self.name])
-                show(explained("cannot be read", why))
+    async def refresh(self) -> None:
+        """Show again what depends on kind and ontology."""
+        raise NotImplementedError
 
-    def _set_role(self, value: Any) -> None:
-        set_role(self.frame, self.name, value)
-        self.draw_review()
-
-    def _confirm(self) -> None:
-        confirm(self.frame, self.name)
-        self.draw_review()
+    def _labels(self, key: str) -> dict[str, str]:
+        return {"of": self.name} if self.in_row else {"explained": key}
 
     async def _set_kind(self, value: Any) -> None:
         is_set = False
@@ -166,29 +133,96 @@ class _Row:
             is_set = await set_kind(self.frame, self.name, value)
         finally:
             (self.draw_ontology if is_set else self.draw_kind)()
-        self.coverage.clear()
-        await _show_coverage(self.frame, [self])
+        await self.refresh()
 
     async def _set_ontology(self, value: Any) -> None:
         await set_ontology(self.frame, self.name, value)
         self.draw_kind()
+        await self.refresh()
+
+
+class _Row(KindAndOntology):
+    """A column and its controls in the list of columns."""
+
+    def __init__(self, frame: Frame, name: str, place: int, offered: dict[str, str], persons: PersonsCard) -> None:
+        super().__init__(frame, name, offered, in_row=True)
+        self.persons = persons
+        with box("column-row"):
+            said = frame.session.draft["reasons"].get(name, [])
+            with box():
+                text(name, "div", "column-name")
+                if said:
+                    with box("reasons", "details"):
+                        text("Why?", "summary").props["aria-label"] = f"Why this proposal for {name}?"
+                        for reason in said:
+                            text(reason, "p", "small")
+                if self.description.get("from"):
+                    joined_from(frame, name)
+                self.review = box()
+            self.kind = box()
+            choice("Role", roles_of(frame.session.plan, name), self.description["role"], self._set_role, of=name)
+            self.ontology = box()
+            self.coverage = box("number")
+            link("Look closer", f"/column?number={place}", classes="button slim", name=f"Look closer at {name}")
+        self.draw_review()
+        self.draw_kind()
+        self.draw_ontology()
+
+    async def refresh(self) -> None:
+        """Show the coverage again."""
         self.coverage.clear()
         await _show_coverage(self.frame, [self])
+        await self.persons.refresh()
+
+    def draw_review(self) -> None:
+        """Ask the user to confirm a role that was only guessed."""
+        self.review.clear()
+        if self.description.get("review"):
+            with self.review:
+                text("The role is uncertain.", "p", "small")
+                button("Confirm", self._confirm, classes="slim", name=f"Confirm {self.name}")
+
+    def draw_coverage(self, found: dict[str, Any]) -> None:
+        """Show the coverage of the ontology, or why it cannot be computed."""
+        self.coverage.clear()
+        with self.coverage:
+            if self.name in found["coverage"]:
+                _coverage(found["coverage"][self.name])
+            elif self.name in found["unread"]:
+                why = self.frame.session.readable(found["unread"][self.name])
+                show(tooltip("cannot be read", why))
+
+    async def _set_role(self, value: Any) -> None:
+        change_role(self.frame, self.name, value)
+        self.draw_review()
+        await self.persons.refresh()
+
+    def _confirm(self) -> None:
+        confirm(self.frame, self.name)
+        self.draw_review()
+
+
+def roles_of(plan: dict[str, Any], name: str) -> dict[str, str]:
+    """The roles that a column can have."""
+    return PERSON_ROLES if person_of(plan) == name else ROLES
 
 
 def options_of(frame: Frame, description: dict[str, Any], offered: dict[str, str]) -> tuple[dict[str, str], str]:
-    """The ontologies that a column can have, and the one that it has, which may be here no longer."""
+    """The ontologies a column can have, and the one it has, which may no longer be available."""
     chosen = (references(description) or [NO_ONTOLOGY])[0]
     if chosen in offered:
         return offered, chosen
     name = frame.session.name_of(chosen)
-    return {**offered, chosen: name if frame.session.is_here(chosen) else f"{name} (not here: drop it again)"}, chosen
+    return {
+        **offered,
+        chosen: name if frame.session.is_here(chosen) else f"{name} (not available: upload it again)",
+    }, chosen
 
 
 async def _show_coverage(frame: Frame, rows: list[_Row]) -> None:
-    """Show how much the ontologies know; the rows stay, whatever goes wrong."""
+    """Show the coverage of the ontologies; the rows stay even if that fails."""
     while True:
-        with frame.refusing():
+        with frame.show_errors():
             try:
                 found = await frame.ask("coverage")
             except SessionChangedError:
@@ -201,78 +235,73 @@ async def _show_coverage(frame: Frame, rows: list[_Row]) -> None:
 
 
 def _coverage(share: float) -> None:
-    # Rounded down: 100 % is said only of what is wholly known.
+    # Rounded down: 100 % means that every cell is matched.
     text(f"{int(share * 1000) / 10:.1f} %", "span")
     if share < 1:
-        show(tag("span", "some not known", class_="small"))
+        show(tag("span", "some not matched", class_="small"))
 
 
 # ------------------------------------------------------------------------------------------------ changes
 
 
 async def set_kind(frame: Frame, name: str, value: Any) -> bool:
-    """Change the kind of a column, and say whether it was changed; steps need an order, at first that of the texts."""
+    """Change the kind of a column, and return whether it changed; ordinal columns start in alphabetical order."""
     if value not in KINDS:
         return False
     order: list[str] = []
     since = frame.version
     if value == "ordinal":
-        found = await frame.call("values", {**frame.session.given(), "column": name})
+        found = await frame.call("values", {**frame.session.task_input(), "column": name})
         order = found["values"]
         if not order:
-            frame.say(f"{name} has no value that could be put in an order.", "error")
+            frame.say(f"{name} has no values to put in order.", "error")
             return False
         if found["distinct"] > len(order):
             frame.say(
-                f"{name} has {found['distinct']:,} different values; at most {len(order):,} can be put in an order.",
-                "error",
+                f"{name} has {found['distinct']:,} different values; at most {len(order):,} can be ordered.", "error"
             )
             return False
-    with frame.changing(f"Kind of {name}", since) as draft:
+    with frame.change(f"Kind of {name}", since) as draft:
         description = draft["plan"]["columns"][name]
         description["kind"] = value
         description.pop("order", None)
         if order:
             description["order"] = order
-        if value != "nominal":
+        if value == "set":
+            become_set(draft["plan"], name)
+        else:
+            stop_being_set(draft["plan"], name)
+        if value not in KINDS_OF_CONCEPTS:
             description.pop("ontology", None)
     if order:
-        frame.say(f"Check the order of {name}: look closer at the column.", "info")
+        frame.say(f"Check the order of {name}: press “Look closer”.", "info")
     return True
 
 
 def confirm(frame: Frame, name: str) -> None:
-    """Say that a person has confirmed what the plan says of a column."""
-    with frame.changing(f"Confirm {name}") as draft:
+    """Mark a column's description as confirmed by the user."""
+    with frame.change(f"Confirm {name}") as draft:
         draft["plan"]["columns"][name].pop("review", None)
 
 
-def set_role(frame: Frame, name: str, value: Any) -> None:
-    """Change the role of a column, and with it whether a step masks it; that confirms what the plan says of it."""
-    if value not in ROLES:
-        return
-    with frame.changing(f"Role of {name}") as draft:
-        draft["plan"]["columns"][name]["role"] = value
-        draft["plan"]["columns"][name].pop("review", None)
-        steps = draft["plan"]["steps"]
-        for step in steps:
-            step["columns"] = [one for one in step["columns"] if one != name or value == "quasi-identifier"]
-        is_masked = any(name in step["columns"] for step in steps)
-        if value == "quasi-identifier" and not is_masked and steps:
-            steps[0]["columns"] = [*steps[0]["columns"], name]
-        draft["plan"]["steps"] = [step for step in steps if step["columns"]]
+def change_role(frame: Frame, name: str, value: Any) -> None:
+    """Change the role of a column."""
+    with frame.change(f"Role of {name}") as draft:
+        if value in roles_of(draft["plan"], name):
+            set_role(draft["plan"], name, value)
 
 
 async def set_ontology(frame: Frame, name: str, value: Any) -> None:
-    """Change the ontology of a column; its values are names then, and those that it does not know stay."""
+    """Change the ontology of a column, which becomes nominal or stays a set; values not in the ontology are kept."""
     since = frame.version
     if value not in await offered_ontologies(frame):
         return
-    with frame.changing(f"Ontology of {name}", since) as draft:
+    with frame.change(f"Ontology of {name}", since) as draft:
         description = draft["plan"]["columns"][name]
         description.pop("ontology", None)
         if value != NO_ONTOLOGY:
-            description.update(ontology=value, kind="nominal")
+            kind = "set" if description["kind"] == "set" else "nominal"
+            description.update(ontology=value, kind=kind)
             description.setdefault("unmatched", "keep")
             description.pop("order", None)
 
@@ -280,71 +309,66 @@ async def set_ontology(frame: Frame, name: str, value: Any) -> None:
 # ------------------------------------------------------------------------------------------------ ontologies
 
 
-def _bring(frame: Frame) -> None:
-    house, session = frame.house, frame.session
+def _add_ontology(frame: Frame) -> None:
+    app, session = frame.app, frame.session
 
-    def taken(path: str, name: str, card: dict[str, Any]) -> None:
-        with frame.adding(f"Bring the ontology {name}") as draft:
+    def add(path: str, name: str, card: dict[str, Any]) -> None:
+        with frame.add(f"Add the ontology {name}") as draft:
             draft["ontologies"][session.reference(path)] = name
         frame.say(
-            f"{name}: {card['concepts']:,} concepts, {card['depth']} levels deep. Any column can have it now.",
+            f"{name}: {card['concepts']:,} concepts, {card['depth']} levels deep. It can now be chosen for any column.",
             "good",
         )
         ui.timer(1.2, lambda: ui.navigate.to("/columns"), once=True)
 
-    async def dropped(stored: str, given: str) -> None:
-        with frame.refusing():
+    async def take_upload(stored: str, given: str) -> None:
+        with frame.show_errors():
             name = given.replace("\\", "/").rpartition("/")[2][:120]
-            path, card = await house.read_dropped_ontology(session, stored, name)
-            taken(path, name, card)
+            path, card = await app.read_dropped_ontology(session, stored, name)
+            add(path, name, card)
 
     with box("card"):
-        heading("Bring an ontology")
+        heading("Add an ontology")
         show(
             tag(
                 "p",
                 "Is there a hierarchy for your codes? CSV (id, parent, label), OBO, OWL, SKOS or MeSH. An ",
                 term("ontology"),
-                " says which values mean something similar.",
+                " defines which values have similar meanings.",
             )
         )
-        Dropzone(
-            "Drop an ontology file, or choose one",
-            house.max_upload,
-            dropped,
-            frame.not_sent,
-        )
-        files = house.files(file_endings())
+        Dropzone("Drop an ontology file, or choose one", app.max_upload, take_upload, frame.report_upload)
+        files = app.files(file_endings())
         if files:
             state = {"file": files[0]}
             choice(
-                "Or one of the folder",
+                "Or choose from the folder",
                 {file: file for file in files[:300]},
                 files[0],
                 lambda value: state.update(file=str(value)),
             )
 
-            async def picked() -> None:
-                path = house.file(state["file"])
-                taken(str(path), path.name, await house.read_ontology(session, str(path), path.name))
+            async def use_picked() -> None:
+                path = app.file(state["file"])
+                add(str(path), path.name, await app.read_ontology(session, str(path), path.name))
 
-            button("Use this ontology", picked, classes="slim")
+            button("Use this ontology", use_picked, classes="slim")
 
 
-def _again(frame: Frame) -> None:
-    house, session = frame.house, frame.session
+def _propose_again(frame: Frame) -> None:
+    app, session = frame.app, frame.session
 
     async def propose() -> None:
         frame.check()
         since = frame.version
-        frame.say("Looking at the columns again …")
-        await house.ready(session)
-        found = await house.propose(session, session.draft)
-        with frame.changing("Propose again", since) as draft:
+        frame.say("Reading the columns again …")
+        await app.ready(session)
+        found = await app.propose(session, session.draft)
+        with frame.change("Propose again", since) as draft:
             take_proposal(draft, found)
         ui.navigate.to("/columns")
 
     with box("card"):
         heading("Propose again")
-        text("Guess all columns anew, with the ontologies brought since. Corrections are lost; undo brings them back.")
+        text("Propose all columns again, using the ontologies added since. Corrections are lost; undo restores them.")
         button("Propose again", propose)

@@ -1,4 +1,4 @@
-"""The estimate beside the methods: a sample is masked and attacked, and again whenever the draft changes."""
+"""The estimate beside the methods: masks and attacks a sample whenever the draft changes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.errors import AnontoError, SessionChangedError
 from anonto.web.drafts import plan_label
 from anonto.web.pages.result import further_risks
-from anonto.web.parts import Markup, facts, message, messages, show, tag, term, text
+from anonto.web.parts import Markup, key_figures, message, messages, show, tag, term, text
 from anonto.web.words import duration, in_the_sample, our_mistake
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ FIRST_TIME = "The first use of a method on this machine takes up to a minute lon
 
 
 class Estimate:
-    """A place that shows what the plan would do."""
+    """The panel that shows the estimated effect of the plan."""
 
     def __init__(self, frame: Frame, place: Any) -> None:
         self.frame, self.place = frame, place
@@ -30,7 +30,7 @@ class Estimate:
         self._is_outdated = False
 
     async def refresh(self) -> None:
-        """Estimate again; one that is on its way has been given up with the draft that it was about."""
+        """Estimate again; a pending estimate was cancelled when the draft changed."""
         if self._is_estimating:
             self._is_outdated = True
             return
@@ -45,7 +45,7 @@ class Estimate:
             self._is_estimating = False
 
     async def _estimate_once(self) -> None:
-        """Estimate for the draft as it is now; shown unless it has changed before the answer came."""
+        """Estimate for the current draft; shown unless the draft changes before the answer arrives."""
         self._show(lambda: show(tag("div", "Masking and attacking a sample …", class_="busy", role="status")))
         session = self.frame.session
         label = plan_label(session.plan)
@@ -55,7 +55,7 @@ class Estimate:
             found = None if is_nothing else await self.frame.ask("estimate")
         except SessionChangedError:
             if self.frame.is_outdated:
-                self.frame.tell_to_reload()
+                self.frame.ask_to_reload()
             else:
                 self._is_outdated = True
             return
@@ -95,20 +95,25 @@ def _show_estimate(found: dict[str, Any], label: str) -> None:
         shown.append((term("by guessing", "baseline"), f"{worst['baseline']:.1%}"))
     shown += further_risks(found)
     shown.append((term("utility"), f"{found['utility']:.1%}"))
-    facts(shown)
+    key_figures(shown)
     if worst is not None:
         between = f"Recognised: {worst['low']:.1%} to {worst['high']:.1%}, with "
         show(tag("p", between, term("95 % confidence", "interval"), ".", class_="small"))
     for step in found["steps"]:
         guarantee = step["guarantee"]
-        words = f"{step['unchanged']:.0%} of the cells stay as they are."
+        words = f"{step['unchanged']:.0%} of the cells stay unchanged."
         text(f"{step['method']}: {words}", "p", "small")
         if guarantee["proved"]:
-            numbers = [f"{key} = {guarantee[key]}" for key in ("k", "epsilon") if guarantee.get(key) is not None]
+            numbers = [
+                f"{key} = {guarantee[key]}"
+                for key in ("k", "epsilon", "average_risk")
+                if guarantee.get(key) is not None
+            ]
             show(tag("p", tag("span", "proved", class_="badge proved"), f" {guarantee['kind']} {', '.join(numbers)}"))
     seconds = sum(found["expected"].values())
+    unit = "persons" if found["is_of_persons"] else "records"
     text(
-        f"From {found['sample']:,} of {found['n_records']:,} records, with {label}. The whole table takes about "
+        f"From {found['sample']:,} of {found['n_records']:,} {unit}, with {label}. The whole table takes about "
         f"{duration(seconds)}.",
         "p",
         "small",

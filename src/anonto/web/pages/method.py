@@ -1,4 +1,4 @@
-"""Method: which one masks which columns, with its parameters, and at once an estimate on a sample."""
+"""Method: the steps with their columns and parameters, and an estimate on a sample."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from anonto.errors import ParameterError
+from anonto.methods.parameters import STEP_KEYS
 from anonto.methods.registry import FIRST_CHOICE
-from anonto.web.frame import onward
+from anonto.web.frame import onward, whole_number
+from anonto.web.pages.by_risk import by_risk
 from anonto.web.pages.estimate import Estimate
 from anonto.web.pages.parameters import NUMBERS, first_parameters, listed_value, value_of
+from anonto.web.pages.strata import StrataCard
 from anonto.web.parts import (
     box,
     button,
@@ -29,25 +32,27 @@ from anonto.web.parts import (
     text_field,
     with_terms,
 )
+from anonto.web.units import sets_of
 from anonto.web.words import NOTHING
+from anonto.wording import list_names
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
 
 EXPLAINED = ("k-anonymity", "ε-differential privacy", "ε")
+NO_SETS = "It masks no sets, and a column of this step is one."
 FIRST = 6
-"""Cards shown at once; the others are a click away."""
+"""Number of methods shown first; a click shows the others."""
 
 
 def method_page(frame: Frame, asked: dict[str, str]) -> None:
     """The page of methods."""
     session = frame.session
     steps = session.plan["steps"]
-    wanted = asked.get("step", "0")
-    number = min(int(wanted) if wanted.isdigit() and len(wanted) < 6 else 0, max(len(steps) - 1, 0))
+    number = min(whole_number(asked, "step"), max(len(steps) - 1, 0))
     with frame.page(
         "How to mask",
-        "Choose what is done to the columns that could identify someone. The estimate on the side follows at once.",
+        "Choose a method for the columns that could identify someone. The estimate beside it is updated at once.",
     ):
         if not session.quasi_identifiers:
             message(
@@ -76,7 +81,10 @@ class _MethodPage:
     def __init__(self, frame: Frame, number: int) -> None:
         self.frame, self.number = frame, number
         self.steps: Any = None
+        self.methods: Any = None
         self.parameters: Any = None
+        self.columns: Any = None
+        self.strata: Any = None
         self.refused: Any = None
         self.known: dict[str, dict[str, Any]] = {}
 
@@ -94,7 +102,8 @@ class _MethodPage:
             self.steps = box("stack")
             self._fill_steps()
             if self.step is not None:
-                self._methods()
+                self.methods = box("stack")
+                self._fill_methods()
                 with box("card"):
                     heading("Parameters")
                     self.refused = box(aria_live="polite")
@@ -102,7 +111,10 @@ class _MethodPage:
                     self._fill_parameters()
                 with box("card"):
                     heading("Columns of this step")
-                    self._columns()
+                    self.columns = box("checks", "div", role="group", aria_label="Columns of this step")
+                    self._fill_columns()
+                self.strata = StrataCard(self.frame, self.number, self._after_strata)
+                by_risk(self.frame)
         await self.estimate.refresh()
 
     # ------------------------------------------------------------------------------------------ steps
@@ -122,47 +134,60 @@ class _MethodPage:
                 shown = link(f"Step {place + 1}: {step['method']}", f"/method?step={place}", classes=css)
                 if place == self.number:
                     shown.props["aria-current"] = "true"
-            if left:
-                button("Add a step", lambda: self._add(left), classes="slim")
+            within = {name for step in steps for name in step.get("within", [])}
+            free = [name for name in left if name not in within]
+            if free:
+                button("Add a step", lambda: self._add(free), classes="slim")
             if len(steps) > 1:
                 button("Remove this step", self._remove, classes="slim danger")
         if left:
-            message(f"In no step, and released as they are: {', '.join(left)}.", "warning")
+            message(f"In no step, released unchanged: {', '.join(left)}.", "warning")
 
     def _add(self, columns: list[str]) -> None:
-        with self.frame.changing("Add a step") as draft:
+        with self.frame.change("Add a step") as draft:
             draft["plan"]["steps"].append({**FIRST_CHOICE, "columns": columns})
         ui.navigate.to(f"/method?step={len(self.frame.session.plan['steps']) - 1}")
 
     def _remove(self) -> None:
-        with self.frame.changing("Remove a step") as draft:
+        with self.frame.change("Remove a step") as draft:
             del draft["plan"]["steps"][self.number]
         ui.navigate.to("/method")
 
     # ------------------------------------------------------------------------------------------ methods
 
+    def _fill_methods(self) -> None:
+        self.methods.clear()
+        with self.methods:
+            self._methods()
+
     def _methods(self) -> None:
         heading("Method")
-        names = list(self.known)
+        sets = sets_of(self.frame.session.plan, self.step or {"columns": []})
+        if sets:
+            able = [name for name, card in self.known.items() if card["takes_sets"]]
+            message(f"{list_names(sets)}: sets can be masked by {list_names(able)}.")
+        names = sorted(self.known, key=lambda name: bool(sets) and not self.known[name]["takes_sets"])
         current = (self.step or {}).get("method", "")
         first = names[:FIRST] if current in names[:FIRST] else [current, *(one for one in names[:FIRST])][:FIRST]
         with box("methods", "div", role="radiogroup", aria_label="Method"):
             for name in first:
-                self._card(name, current)
+                self._card(name, current, can_mask=not sets or self.known[name]["takes_sets"])
         with box("reasons stack", "details"):
             text(f"{len(names) - len(first)} more methods", "summary")
             with box("methods", "div", role="radiogroup", aria_label="More methods"):
                 for name in names:
                     if name not in first:
-                        self._card(name, current)
+                        self._card(name, current, can_mask=not sets or self.known[name]["takes_sets"])
 
-    def _card(self, name: str, current: str) -> None:
+    def _card(self, name: str, current: str, *, can_mask: bool) -> None:
         card = self.known[name]
         is_proved = bool(card["proved"])
         with box("method", "label"):
             control = box("", "input", type="radio", name="method", value=name, aria_label=f"{card['title']}: {name}")
             if name == current:
                 control.props["^checked"] = "checked"
+            if not can_mask:
+                control.props["disabled"] = "disabled"
             badge = tag(
                 "span", "proved" if is_proved else "measured only", class_=f"badge {'proved' if is_proved else 'open'}"
             )
@@ -174,15 +199,17 @@ class _MethodPage:
                     tag("p", card["does"]),
                     tag("p", card["keeps"]),
                     tag("p", badge, " ", with_terms(card["proved"] or NOTHING, *EXPLAINED)),
+                    *([] if can_mask else [tag("p", NO_SETS, class_="small")]),
                 )
             )
 
         hear(control, "change", lambda: self._choose(name))
 
     async def _choose(self, name: str) -> None:
-        with self.frame.changing(f"Method {name}") as draft:
+        with self.frame.change(f"Method {name}") as draft:
             step = draft["plan"]["steps"][self.number]
-            given = {"method": name, "columns": step["columns"], **first_parameters(self.known[name], step)}
+            kept = {key: step[key] for key in STEP_KEYS if key in step and key != "method"}
+            given = {"method": name, **kept, **first_parameters(self.known[name], step)}
             draft["plan"]["steps"][self.number] = given
         self._fill_steps()
         self._fill_parameters()
@@ -197,14 +224,14 @@ class _MethodPage:
         with self.parameters:
             known = self.known[step["method"]]["parameters"]
             if not known:
-                text("This method has none.", "p", "small")
+                text("This method has no parameters.", "p", "small")
             for one in known:
                 self._parameter(one, step)
 
     def _parameter(self, one: dict[str, Any], step: dict[str, Any]) -> None:
         name, label = one["name"], one["label"]
 
-        async def changed(value: Any) -> None:
+        async def change(value: Any) -> None:
             self.refused.clear()
             try:
                 taken = value_of(value, one)
@@ -215,13 +242,13 @@ class _MethodPage:
 
         if one["kind"] == "choice":
             options = {each: each for each in one["choices"]}
-            choice(label, options, step.get(name, one["default"]), changed)
+            choice(label, options, step.get(name, one["default"]), change)
         elif one["kind"] == "flag":
-            checkbox(label, bool(step.get(name, one["default"])), changed, explanation=one["why"])
+            checkbox(label, bool(step.get(name, one["default"])), change, explanation=one["why"])
         elif one["kind"] == "column":
             columns = self.frame.session.plan["columns"]
             secrets = {each: each for each, is_ in columns.items() if is_["role"] == "confidential"}
-            choice(label, {"": "none", **secrets}, step.get(name) or "", changed)
+            choice(label, {"": "none", **secrets}, step.get(name) or "", change)
         elif one["kind"] in NUMBERS and one["lists"] != "only":
             low, high, by = one["offered"]
             given = step.get(name)
@@ -229,17 +256,17 @@ class _MethodPage:
             number_field(
                 label,
                 shown,
-                changed,
+                change,
                 low=low,
                 high=high,
                 step=1 if one["kind"] == "whole number" else by,
                 explanation=one["why"],
             )
         else:
-            text_field(label, listed_value(step.get(name) or []), changed)
+            text_field(label, listed_value(step.get(name) or []), change)
 
     def _refuse(self, error: ParameterError, name: str) -> None:
-        """Say why a parameter was not taken, and show what the plan has instead."""
+        """Show why a parameter was rejected, and restore the value in the plan."""
         self._fill_parameters()
         now = (self.step or {}).get(name)
         with self.refused:
@@ -247,7 +274,7 @@ class _MethodPage:
 
     async def _set(self, name: str, value: Any) -> None:
         one_of = self.known[(self.step or {})["method"]]["one_of"]
-        with self.frame.changing(f"{name} of {(self.step or {})['method']}") as draft:
+        with self.frame.change(f"{name} of {(self.step or {})['method']}") as draft:
             step = draft["plan"]["steps"][self.number]
             if value is None:
                 step.pop(name, None)
@@ -260,25 +287,35 @@ class _MethodPage:
             self._fill_parameters()
         await self.estimate.refresh()
 
+    def _fill_columns(self) -> None:
+        self.columns.clear()
+        with self.columns:
+            self._columns()
+
     def _columns(self) -> None:
-        session = self.frame.session
-        names = [name for name, one in session.plan["columns"].items() if one["role"] != "identifier"]
-        names.sort(key=lambda name: session.plan["columns"][name]["role"] != "quasi-identifier")
-        masked = {
-            name for place, step in enumerate(session.plan["steps"]) if place != self.number for name in step["columns"]
-        }
+        plan = self.frame.session.plan
+        names = [name for name, one in plan["columns"].items() if one["role"] not in {"identifier", "pseudonym"}]
+        names.sort(key=lambda name: plan["columns"][name]["role"] != "quasi-identifier")
+        used = {name for step in plan["steps"] for name in step.get("within", [])}
+        used |= {name for place, step in enumerate(plan["steps"]) if place != self.number for name in step["columns"]}
         chosen = (self.step or {})["columns"]
 
-        async def changed(name: str, is_in: Any) -> None:
-            with self.frame.changing(f"Columns of step {self.number + 1}") as draft:
+        async def change(name: str, is_in: Any) -> None:
+            with self.frame.change(f"Columns of step {self.number + 1}") as draft:
                 step = draft["plan"]["steps"][self.number]
                 step["columns"] = [
                     one for one in names if (one in step["columns"] and one != name) or (one == name and is_in)
                 ]
             self._fill_steps()
+            if plan["columns"][name]["kind"] == "set":
+                self._fill_methods()
+            self.strata.draw()
             await self.estimate.refresh()
 
-        with box("checks", "div", role="group", aria_label="Columns of this step"):
-            for name in names:
-                if name not in masked:
-                    checkbox(name, name in chosen, partial(changed, name))
+        for name in names:
+            if name not in used:
+                checkbox(name, name in chosen, partial(change, name))
+
+    async def _after_strata(self) -> None:
+        self._fill_columns()
+        await self.estimate.refresh()

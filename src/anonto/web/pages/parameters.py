@@ -1,4 +1,4 @@
-"""Parameters of a method: what it starts with, and what the browser sent as the plan wants it."""
+"""Parameters of a method: initial values, and conversion of what the browser sends."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NUMBERS = ("whole number", "number")
 
 
 def first_parameters(method: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """What a method starts with: numbers of the step before that it takes too, and what it cannot do without."""
+    """Initial parameters of a method: values of the previous step that it shares, and required ones."""
     known, one_of = method["parameters"], method["one_of"]
     numbers = [one["name"] for one in known if one["kind"] in NUMBERS and one["lists"] != "only"]
     given = {name: before[name] for name in numbers if isinstance(before.get(name), int | float)}
@@ -30,9 +30,9 @@ def _has_no_start(one: dict[str, Any]) -> bool:
 
 
 def value_of(given: Any, one: dict[str, Any]) -> Any:
-    """What the browser sent, as the plan wants it; None for nothing, and nonsense is refused.
+    """Convert the browser's text to a plan value; None if empty, and invalid text is refused.
 
-    Nothing is rounded or left out: a smaller k, or no t, would protect less than was typed.
+    Nothing is rounded or left out: a smaller k, or no t, would protect less than the user typed.
     """
     words = str(given).strip()
     if one["kind"] == "flag":
@@ -45,21 +45,21 @@ def value_of(given: Any, one: dict[str, Any]) -> Any:
         return words
     if one["lists"] != "only":
         return _number(words, one)
-    if numbers := numbers_in(words):
+    if numbers := part_numbers(words):
         return numbers
-    raise ParameterError(f"“{one['label']}”", "numbers with commas between them", words)
+    raise ParameterError(f"“{one['label']}”", "numbers separated by commas", words)
 
 
 def _number(words: str, one: dict[str, Any]) -> float:
-    found = numbers_in(words)
+    found = part_numbers(words)
     is_whole = one["kind"] == "whole number"
     if len(found) != 1 or (is_whole and not isinstance(found[0], int)):
         raise ParameterError(f"“{one['label']}”", f"a {one['kind']}", found[0] if len(found) == 1 else words)
     return found[0]
 
 
-def numbers_in(words: str) -> list[float]:
-    """Numbers with commas between them; none if one of them is no number, or has no end."""
+def part_numbers(words: str) -> list[float]:
+    """Numbers separated by commas; empty if one of them is not a finite number."""
     try:
         values = [float(part) for part in words.split(",") if part.strip()]
     except ValueError:
@@ -70,5 +70,5 @@ def numbers_in(words: str) -> list[float]:
 
 
 def listed_value(value: Any) -> str:
-    """A value of a parameter as it is typed."""
+    """A parameter's value as typed text."""
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

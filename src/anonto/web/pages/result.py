@@ -1,35 +1,33 @@
-"""Result: what the attacks reached, what was lost, columns before and after, and the map of all runs."""
+"""Result: success of the attacks, information loss, columns before and after, and the map of all runs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.risk.attacks.registry import attacks as all_attacks
+from anonto.attacks.registry import attacks as all_attacks
+from anonto.attacks.registry import measured_by
 from anonto.web.charts import attacks, chart
 from anonto.web.drafts import are_about_the_same
-from anonto.web.frame import onward
+from anonto.web.frame import onward, whole_number
 from anonto.web.pages.before_after import before_and_after
 from anonto.web.pages.risk_map import show_map, sweep_form
-from anonto.web.parts import Markup, box, facts, heading, message, show, table, tag, term, text
+from anonto.web.parts import Markup, box, heading, key_figures, message, show, table, tag, term, text
 from anonto.web.words import attack_words
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
 
-CLOSE, SECRET = "interval-disclosure", "attribute-inference"
-ALONE = ("real-k", "uniqueness")
 ALONE_SAID = (
-    "Being alone is not being recognised: a swap may have put the combination into another person’s row. How many are "
-    "recognised, the other attacks say. Where whole rows move, the combination itself is still that of one person, and "
-    "whoever knows a part of it reads the rest."
+    "A unique record is not necessarily recognised: a swap may have put the combination into another person’s row. The "
+    "other attacks measure how many persons are recognised. If whole rows move, the combination still belongs to one "
+    "person, and anyone who knows part of it can read the rest."
 )
 
 
 def chosen_run(frame: Frame, asked: dict[str, str], *, with_files: bool = False) -> dict[str, Any]:
-    """The run that a page is about: the one asked for, or the last of the open table that was carried out."""
+    """The run that a page shows: the requested one, or the last completed run of the open table."""
     session = frame.session
-    number = asked.get("run", "")
-    found = session.run_of(int(number)) if number.isdigit() and len(number) < 9 else None
+    found = session.run_of(whole_number(asked, "run", -1))
     if found is not None and not (with_files and found.get("tried")):
         return found
     done = [run for run in session.runs if not run.get("tried")]
@@ -38,11 +36,11 @@ def chosen_run(frame: Frame, asked: dict[str, str], *, with_files: bool = False)
 
 
 def warn_of_other_table(frame: Frame, run: dict[str, Any]) -> None:
-    """Say so when a run is not about the table that is open."""
+    """Warn if a run belongs to a table other than the open one."""
     of_run, current = run["draft"]["table"], frame.session.table
     if current is not None and not are_about_the_same(of_run, current):
         name = current["name"] if current["name"] != of_run["name"] else f"another {current['name']}"
-        message(f"This is a run of {of_run['name']}; the table that is open now is {name}.", "warning")
+        message(f"This run used {of_run['name']}; the open table is {name}.", "warning")
 
 
 def result_page(frame: Frame, asked: dict[str, str]) -> None:
@@ -55,7 +53,7 @@ def result_page(frame: Frame, asked: dict[str, str]) -> None:
         else:
             _headline(run)
             with box("card"):
-                heading("What the attacks reached")
+                heading("Success of the attacks")
                 _attacks(run)
             before_and_after(frame, run)
         with box("card", "section", id="map"):
@@ -73,21 +71,26 @@ def result_page(frame: Frame, asked: dict[str, str]) -> None:
 def _headline(run: dict[str, Any]) -> None:
     evidence, worst = run["evidence"], run["worst"]
     with box("card"):
-        heading("In short")
+        heading("Summary")
         shown: list[tuple[str | Markup, str]] = []
         if worst is not None:
             shown.append((term("persons recognised, at worst", "risk"), f"{worst['rate']:.1%}"))
             shown.append((term("by guessing", "baseline"), f"{worst['baseline']:.2%}"))
         shown += further_risks(run)
-        shown.append((term("utility left", "utility"), f"{run['utility']:.1%}"))
-        shown.append(("records released", f"{evidence['n_records']:,}"))
+        shown.append((term("utility", "utility"), f"{run['utility']:.1%}"))
+        unit = "persons" if "unit" in evidence else "records"
+        shown.append((f"{unit} released", f"{evidence['n_records']:,}"))
+        if "unit" in evidence:
+            shown.append(("rows released", f"{evidence['rows']['after']:,}"))
         if evidence["dropped_records"]:
-            shown.append(("records dropped", f"{evidence['dropped_records']:,}"))
-        facts(shown)
+            shown.append((f"{unit} dropped", f"{evidence['dropped_records']:,}"))
+        key_figures(shown)
         for step in evidence["steps"]:
             guarantee = step["guarantee"]
             numbers = ", ".join(
-                f"{key} = {guarantee[key]}" for key in ("k", "epsilon") if guarantee.get(key) is not None
+                f"{key} = {guarantee[key]}"
+                for key in ("k", "epsilon", "average_risk")
+                if guarantee.get(key) is not None
             )
             if guarantee["proved"]:
                 badge, words = (
@@ -105,7 +108,7 @@ def _headline(run: dict[str, Any]) -> None:
 
 
 def further_risks(run: dict[str, Any]) -> list[tuple[str | Markup, str]]:
-    """What stands beside the worst linkage: that of declared quasi-identifiers, and what is read off whole rows."""
+    """Figures beside the worst linkage: linkage by declared quasi-identifiers, and disclosure by whole rows."""
     worst, declared, rows = run.get("worst"), run.get("declared"), run.get("whole_rows")
     shown: list[tuple[str | Markup, str]] = []
     if declared is not None and worst is not None and declared["columns"] != worst["columns"]:
@@ -119,33 +122,32 @@ def further_risks(run: dict[str, Any]) -> list[tuple[str | Markup, str]]:
 def _attacks(run: dict[str, Any]) -> None:
     risks = run["assessment"]["risk"]
     if not risks:
-        text("There was nothing to attack.")
+        text("No attack was possible.")
         return
-    apart = (CLOSE, SECRET, *ALONE)
-    others = [one for one in risks if one["attack"] not in apart]
-    close, secrets, alone = ([one for one in risks if one["attack"] in which] for which in ((CLOSE,), (SECRET,), ALONE))
+    kinds = ("persons", "secrets", "classes", "cells")
+    others, secrets, alone, close = ([one for one in risks if measured_by(one["attack"]) == kind] for kind in kinds)
     if others:
-        chart(attacks(others), "What each attack reached, beside what guessing reaches", n_bars=len(others))
+        chart(attacks(others), "Success rate of each attack, and of guessing", n_bars=len(others))
         _attack_table("0 % is safe, 100 % is disclosed", others)
-    if secrets:
-        heading(all_attacks()[SECRET].title, 3)
-        _secret_table(secrets)
-        for sentence in _readings(run, SECRET):
+    for attack in dict.fromkeys(one["attack"] for one in secrets):
+        heading(all_attacks()[attack].title, 3)
+        _secret_table([one for one in secrets if one["attack"] == attack])
+        for sentence in _readings(run, attack):
             text(sentence, "p", "small")
     if alone:
-        heading("Alone", 3)
-        _attack_table("The share of records that no other has all values in common with", alone)
+        heading("Unique records", 3)
+        _attack_table("Share of records with a unique combination of values", alone)
         text(ALONE_SAID, "p", "small")
     if close:
         with box("reasons", "details"):
-            text(f"How close the released cells are to the true ones ({len(close)} tries)", "summary")
-            _attack_table("The share of cells that are right, or almost right, as they are released", close)
+            text(f"How close the released cells are to the true ones ({len(close)} attacks)", "summary")
+            _attack_table("Share of released cells that are equal or close to the true ones", close)
     explained = [Markup(tag("dt", one.title) + tag("dd", one.summary)) for one in all_attacks().values()]
     show(tag("details", tag("summary", "What the attacks do"), tag("dl", *explained), class_="reasons"))
 
 
 def _readings(run: dict[str, Any], attack: str) -> list[str]:
-    """What the internal report says of an attack; nothing of runs that were kept without it."""
+    """The internal report's details of an attack; empty for runs saved without them."""
     risks, said = run["assessment"]["risk"], run.get("readings", [])
     return [
         f"{one['inferred']}: {sentence}" if one.get("inferred") else sentence
@@ -155,14 +157,14 @@ def _readings(run: dict[str, Any], attack: str) -> list[str]:
 
 
 def secret_row(one: dict[str, Any]) -> list[str]:
-    """How often a secret is read right, with a person's own record in the release and without, and what that adds.
+    """How often a secret is inferred, with and without a person's own record in the release, and the difference.
 
-    The rate of this attack is what the record adds, of what was left to learn; by itself it is no share of persons.
+    The rate of this attack is the record's contribution to what was left to learn; it is not a share of persons.
     """
     right, without = one.get("success"), one.get("control")
     return [
         str(one.get("inferred", "–")),
-        _known(one),
+        _known_columns(one),
         "–" if right is None else f"{right:.1%}",
         "–" if without is None else f"{without:.1%}",
         f"{one['rate']:.1%}",
@@ -172,18 +174,12 @@ def secret_row(one: dict[str, Any]) -> list[str]:
 
 
 def _secret_table(risks: list[dict[str, Any]]) -> None:
-    header = [
-        "Secret",
-        "Known of a person",
-        "Read right",
-        "Without the person’s record",
-        term("The record adds", "added"),
-    ]
-    header += [term("95 % interval", "interval"), "Tried on"]
-    table("How often a confidential value is read right", header, map(secret_row, risks), numbers=(2, 3, 4, 5, 6))
+    header = ["Secret", "Known about a person", "Correct", "Without the record", term("The record adds", "added")]
+    header += [term("95 % interval", "interval"), "Attacked"]
+    table("How often a confidential value is inferred", header, map(secret_row, risks), numbers=(2, 3, 4, 5, 6))
 
 
-def _known(one: dict[str, Any]) -> str:
+def _known_columns(one: dict[str, Any]) -> str:
     if not one["columns"]:
         return str(one["knowledge"])
     return ", ".join(one["columns"]) if len(one["columns"]) < 4 else f"{len(one['columns'])} columns"
@@ -193,9 +189,9 @@ def _attack_table(caption: str, risks: list[dict[str, Any]]) -> None:
     rows = []
     for one in risks:
         name, why = attack_words(one)
-        known = _known(one)
+        known = _known_columns(one)
         explained = tag("span", name, title=f"{why} The intruder knows {one['knowledge']}.".strip())
         interval = f"{one['low']:.1%} – {one['high']:.1%}"
         rows.append([explained, known, f"{one['rate']:.2%}", interval, f"{one['baseline']:.2%}", f"{one['n']:,}"])
-    header = ["Attack", "Known of a person", "Reached", term("95 % interval", "interval")]
-    table(caption, [*header, term("By guessing", "baseline"), "Tried on"], rows, numbers=(2, 3, 4, 5))
+    header = ["Attack", "Known about a person", "Success rate", term("95 % interval", "interval")]
+    table(caption, [*header, term("By guessing", "baseline"), "Attacked"], rows, numbers=(2, 3, 4, 5))

@@ -1,11 +1,12 @@
-"""Risk before: what the raw table would give away if it were released as it is."""
+"""Risk before: disclosure risk of the raw table if it were released unmasked."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonto.attacks.registry import attacks
 from anonto.web.frame import onward
-from anonto.web.parts import box, facts, heading, message, show, table, tag, term, text
+from anonto.web.parts import box, heading, key_figures, message, show, table, tag, term, text
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
@@ -16,7 +17,7 @@ def risk_page(frame: Frame, asked: dict[str, str]) -> None:
     del asked
     with frame.page(
         "Risk before masking",
-        "How well people could be recognised if the table were released as it is, without its identifiers.",
+        "How well people could be recognised if the table were released unmasked, without its identifiers.",
     ):
         place = box("stack")
 
@@ -36,27 +37,26 @@ def _risk(found: dict[str, Any]) -> None:
         message(why_not_attacked(found), "warning")
         return
     risks = {one["attack"]: one for one in attacked["risk"]}
-    classes, linkage, real = risks.get("uniqueness"), risks.get("distance-linkage"), risks.get("real-k")
+    # The counts of records come before the attacks that are tried first.
+    tried = [(one, risks[one.name]) for one in reversed([*attacks().values()]) if one.name in risks]
     with box("card"):
         show(tag("h2", "All ", term("quasi-identifiers"), " together"))
-        shown: list[tuple[Any, Any]] = [("records", f"{found['n_records']:,}")]
-        if classes is not None:
-            alone, n = classes["alone_in_original"], max(classes["n"], 1)
-            shown.append((term("records are unique", "unique"), f"{alone / n:.1%}"))
-        if real is not None:
-            shown.append((term("k-anonymity"), f"{real['real_k']:,}"))
-        if linkage is not None:
-            shown.append((term("linked to their person", "linkage"), f"{linkage['rate']:.1%}"))
-            shown.append((term("by guessing", "baseline"), f"{linkage['baseline']:.2%}"))
-        facts(shown)
+        unit = "records" if found["n_rows"] is None else "persons"
+        shown: list[tuple[Any, Any]] = [(unit, f"{found['n_records']:,}")]
+        if found["n_rows"] is not None:
+            shown.append(("rows", f"{found['n_rows']:,}"))
+        for one, own in tried:
+            figures = one.before_masking(own)
+            shown += [(term(words.replace("records", unit), about), number) for words, about, number in figures]
+        key_figures(shown)
         text(f"Known to the intruder: {', '.join(found['quasi'])}.", "p", "small")
-        if linkage is not None:
-            show(tag("p", _verdict(linkage["rate"])))
+        for said in filter(None, (one.judge_unmasked(own) for one, own in tried)):
+            show(tag("p", said))
     if found["combinations"]:
         with box("card"):
             heading("Combinations that single people out")
             table(
-                "Of up to three columns together, the most telling first",
+                "Up to three columns together, the most identifying first",
                 ["Columns", term("Unique records", "unique"), "Share"],
                 [
                     [" × ".join(one["columns"]), f"{one['unique_records']:,}", f"{one['share']:.1%}"]
@@ -67,7 +67,7 @@ def _risk(found: dict[str, Any]) -> None:
     with box("card"):
         heading("Column by column")
         table(
-            "Values that occur once point at one person",
+            "Values that occur once identify one person",
             ["Column", term("Distinct values", "distinct"), "Occur once", term("Missing", "missing cells")],
             [
                 [one["name"], f"{one['distinct']:,}", f"{one['once']:,}", f"{one['missing']:,}"]
@@ -79,15 +79,7 @@ def _risk(found: dict[str, Any]) -> None:
 
 
 def why_not_attacked(found: dict[str, Any]) -> str:
-    """Why no attack could be tried on the raw table."""
+    """The reason why no attack could be run on the raw table."""
     if not found["n_records"]:
-        return "The table has no record, so there is nobody to recognise. Open one that has."
-    return "No column is a quasi-identifier, so there is nothing to attack. Correct it on the page before."
-
-
-def _verdict(rate: float) -> str:
-    if rate >= 0.5:
-        return "Most people could be recognised by somebody who knows these columns: the table must not leave so."
-    if rate >= 0.1:
-        return "Many people could be recognised by somebody who knows these columns of them."
-    return "Few people could be recognised by these columns alone; see the combinations below."
+        return "The table has no records, so there is nobody to recognise. Open another one."
+    return "No column is a quasi-identifier, so there is nothing to attack. Set the roles on the page “Columns”."

@@ -1,4 +1,4 @@
-"""The map of risk and utility over the runs of a table, and the way to several more of them at once."""
+"""The risk-utility map of the runs of a table, and a form to try several parameter values at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nicegui import ui
 
 from anonto.web.charts import chart, risk_utility
 from anonto.web.drafts import are_about_the_same
-from anonto.web.pages.parameters import NUMBERS, numbers_in
+from anonto.web.pages.parameters import NUMBERS, part_numbers
 from anonto.web.parts import (
     Markup,
     box,
@@ -35,7 +35,7 @@ MOST_TRIED = 20
 
 
 async def show_map(frame: Frame, run: dict[str, Any], place: Any) -> None:
-    """The runs of the table that a run is about."""
+    """The runs of the same table as a run."""
     runs = [one for one in frame.session.runs if are_about_the_same(one["draft"]["table"], run["draft"]["table"])]
     points = points_of(runs)
     for group in dict.fromkeys(one["sample"] for one in points):
@@ -46,13 +46,13 @@ async def show_map(frame: Frame, run: dict[str, Any], place: Any) -> None:
     place.clear()
     with place:
         _show_points(frame, run, points)
-        _show_skipped(frame, run)
+        _show_outcome(frame, run)
 
 
 def points_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Risk and utility of each run that was attacked; of a sample, how many records it had.
+    """Risk and utility of each assessed run, and the sample size if it was run on a sample.
 
-    A sample errs in both directions, so what was tried on one is compared with its like alone.
+    A sample errs in both directions, so runs on a sample are only compared with each other.
     """
     return [
         {
@@ -70,22 +70,22 @@ def points_of(runs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _sample(run: dict[str, Any]) -> int | None:
-    """On how many records a plan was tried; None where it was all of them."""
+    """Number of records that a plan was tried on; None if all of them."""
     sample: int | None = run.get("sample")
     return sample if sample is not None and sample < run["draft"]["table"]["n_records"] else None
 
 
 def _show_points(frame: Frame, run: dict[str, Any], points: list[dict[str, Any]]) -> None:
     if not points:
-        text("No linkage was tried, so there is no map.")
+        text("No linkage attack was tried, so there is no map.")
         return
 
-    def clicked(event: Any) -> None:
+    def open_run(event: Any) -> None:
         value = event.value
         if isinstance(value, list) and len(value) == 3:
             ui.navigate.to(f"/result?run={int(value[2])}")
 
-    chart(risk_utility(points, run["number"]), "Risk and utility of each run", "tall", clicked)
+    chart(risk_utility(points, run["number"]), "Risk and utility of each run", "tall", open_run)
     points.sort(key=lambda one: (not one["on_front"], one["risk"]))
     heads = ("Plan", term("Risk", "risk"), term("Utility", "utility"), "", "")
     show(
@@ -114,9 +114,9 @@ def _show_points(frame: Frame, run: dict[str, Any], points: list[dict[str, Any]]
                 )
     if any(one["sample"] for one in points):
         text(
-            "Plans that were tried on a sample are compared among themselves (dashed). A sample errs in both "
-            "directions: groups look riskier in it than in the whole table, swaps within k places safer. Load a plan "
-            "and run it to know.",
+            "Plans that were tried on a sample are only compared with each other (dashed). A sample errs in both "
+            "directions: groups look riskier in it than in the whole table, swaps within k places look safer. Load a "
+            "plan and run it to see.",
             "p",
             "small",
         )
@@ -130,17 +130,21 @@ def _badge(point: dict[str, Any]) -> Markup:
     return tag("span", "on the front", class_="badge proved")
 
 
-def _show_skipped(frame: Frame, run: dict[str, Any]) -> None:
-    """What the last sweep could not try."""
+def _show_outcome(frame: Frame, run: dict[str, Any]) -> None:
+    """Plans that the last sweep could not try, or why it chose one."""
     job = frame.session.job
-    if job is not None and job.skipped and are_about_the_same(job.draft["table"], run["draft"]["table"]):
+    if job is None or not are_about_the_same(job.draft["table"], run["draft"]["table"]):
+        return
+    if job.skipped:
         message(f"Not tried. {frame.session.readable(job.why_skipped)}", "warning")
+    if job.why:
+        message(" ".join(job.why), "info")
 
 
 def _load(frame: Frame, number: int) -> None:
     run = frame.session.run_of(number)
     if run is not None:
-        with frame.changing(f"Load the plan of run {number}") as draft:
+        with frame.change(f"Load the plan of run {number}") as draft:
             brought = draft["ontologies"]
             draft.update(copy.deepcopy(run["draft"]))
             draft["ontologies"] = {**brought, **draft["ontologies"]}
@@ -172,24 +176,22 @@ def _form(frame: Frame, steps: list[dict[str, Any]], offered: dict[str, str]) ->
     state = {"what": next(iter(offered)), "values": ""}
     heading("Try several values", 3)
     with box("fields"):
-        choice("Parameter", offered, state["what"], lambda value: chosen(str(value)))
+        choice("Parameter", offered, state["what"], lambda value: choose(str(value)))
         values = box()
 
-    def chosen(what: str) -> None:
+    def choose(what: str) -> None:
         if what in offered:
             state.update(what=what, values=_some_values(steps, what))
             values.clear()
             with values:
                 text_field(
-                    "Values, with commas between them",
-                    state["values"],
-                    lambda value: state.update(values=str(value)),
+                    "Values, separated by commas", state["values"], lambda value: state.update(values=str(value))
                 )
 
     async def start() -> None:
-        numbers = numbers_in(state["values"])[:MOST_TRIED]
+        numbers = part_numbers(state["values"])[:MOST_TRIED]
         if not numbers:
-            frame.say("Write numbers with commas between them, such as 5, 10, 20.", "error")
+            frame.say("Enter numbers separated by commas, such as 5, 10, 20.", "error")
             return
         place, key = state["what"].split(".", 1)
         grid = [
@@ -198,12 +200,14 @@ def _form(frame: Frame, steps: list[dict[str, Any]], offered: dict[str, str]) ->
         seconds = 4.0 * len(numbers) + (frame.session.table or {})["n_records"] / 1000 * len(numbers)
         enable(trying, is_enabled=False)
         try:
-            await frame.house.start(frame.session, "sweep", {"trying": seconds}, version=frame.version, grid=grid)
+            await frame.app.start(
+                frame.session, "sweep", {"trying": seconds}, version=frame.version, asked={"grid": grid}
+            )
         finally:
             enable(trying, is_enabled=True)
         ui.navigate.to("/run")
 
-    chosen(state["what"])
+    choose(state["what"])
     trying = button("Try them", start)
 
 

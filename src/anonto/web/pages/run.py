@@ -1,4 +1,4 @@
-"""Run: in a process of its own, with what is left to do, and a way to stop it. The page can be left and found again."""
+"""Run: progress of the job in its separate process, and a button to stop it. It continues if the page is closed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from nicegui import ui
 from anonto.web.drafts import are_about_the_same, plan_label
 from anonto.web.frame import onward
 from anonto.web.parts import box, button, enable, heading, link, message, show, tag, text
+from anonto.web.units import person_of
 from anonto.web.words import PHASES, duration
 
 if TYPE_CHECKING:
     from anonto.web.frame import Frame
-    from anonto.web.jobs import Job
+    from anonto.web.jobs import BackgroundJob
 
 AT_LEAST = {"reading": 0.5, "masking": 2.0, "writing": 0.5, "attacking": 4.0}
-OUTCOMES = {"done": "was finished", "cancelled": "was stopped", "failed": "did not work"}
+OUTCOMES = {"done": "was finished", "cancelled": "was stopped", "failed": "failed"}
 
 
 def run_page(frame: Frame, asked: dict[str, str]) -> None:
@@ -36,17 +37,17 @@ def run_page(frame: Frame, asked: dict[str, str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the last work ended, as far as it concerns the draft that is open."""
+    """Outcome of the last job, in terms of the current draft."""
 
     heading: str
     sentence: str = ""
     kind: str = ""
-    """Of the message; where it is empty, the sentence is a quiet line."""
+    """Kind of the message; if empty, the sentence is shown as plain text."""
     is_of_draft: bool = False
 
 
-def ending_of(job: Job | None, draft: dict[str, Any]) -> Ending:
-    """What is said of a job that has ended: all of it below its own draft, hardly anything below another table."""
+def ending_of(job: BackgroundJob | None, draft: dict[str, Any]) -> Ending:
+    """Message about a finished job: in full for its own draft, in brief for another table."""
     if job is None:
         return Ending("Ready")
     outcome, is_run = OUTCOMES[job.state], job.kind == "run"
@@ -63,7 +64,7 @@ def ending_of(job: Job | None, draft: dict[str, Any]) -> Ending:
         return Ending("Done", f"{what} {outcome} in {job.seconds_taken:.0f} seconds.", "good", is_of_draft=True)
     if job.state == "cancelled":
         return Ending("Stopped", f"{what} {outcome}; nothing of it was kept.", "warning", is_of_draft=True)
-    return Ending("That did not work", f"{what} {outcome}: {job.message}", "error", is_of_draft=True)
+    return Ending("Failed", f"{what} {outcome}: {job.message}", "error", is_of_draft=True)
 
 
 async def _plan(frame: Frame, place: Any) -> None:
@@ -71,18 +72,21 @@ async def _plan(frame: Frame, place: Any) -> None:
     plan = frame.session.plan
     columns = plan["columns"]
     dropped = [name for name, one in columns.items() if one["role"] == "identifier"]
+    person, numbered = person_of(plan), [name for name, one in columns.items() if one["role"] == "pseudonym"]
     masked = [name for step in plan["steps"] for name in step["columns"]]
-    as_is = [name for name in columns if name not in dropped and name not in masked]
-    rows = [
+    as_is = [name for name in columns if name not in {*dropped, *masked, *numbered}]
+    rows = [("Whose rows these are", person)] if person is not None else []
+    rows += [
         (
             f"Step {number}: {known[step['method']]['title'] if step['method'] in known else step['method']}",
-            ", ".join(step["columns"]),
+            ", ".join(step["columns"]) + (f"; within {', '.join(step['within'])}" if step.get("within") else ""),
         )
         for number, step in enumerate(plan["steps"], start=1)
     ]
     rows += [
         ("Dropped, because they identify someone", ", ".join(dropped) or "nothing"),
-        ("Released as they are", ", ".join(as_is) or "nothing"),
+        *([("Released as random numbers", ", ".join(numbered))] if numbered else []),
+        ("Released unchanged", ", ".join(as_is) or "nothing"),
     ]
     place.clear()
     with place:
@@ -93,26 +97,26 @@ async def _plan(frame: Frame, place: Any) -> None:
 
 
 class _Progress:
-    """The panel that follows the job of the session."""
+    """The panel that shows the progress of the session's job."""
 
     def __init__(self, frame: Frame, panel: Any) -> None:
         self.frame, self.panel = frame, panel
-        self.shown: Job | None = None
+        self.shown: BackgroundJob | None = None
         self.timer: Any = None
 
     def show(self) -> None:
-        """What is under way, or how to start."""
+        """Show the running job, or the button to start one."""
         if self.timer is not None:
             self.timer.cancel()
         self.shown = self.frame.session.job
         self.panel.clear()
         with self.panel:
             if self.shown is not None and self.shown.state == "running":
-                self._running(self.shown)
+                self._show_running(self.shown)
             else:
-                self._idle(self.shown)
+                self._show_idle(self.shown)
 
-    def _idle(self, job: Job | None) -> None:
+    def _show_idle(self, job: BackgroundJob | None) -> None:
         ended = ending_of(job, self.frame.session.draft)
         is_done = job is not None and job.state == "done"
         heading(ended.heading)
@@ -131,20 +135,20 @@ class _Progress:
     async def _start(self) -> None:
         frame, session = self.frame, self.frame.session
         job = session.job
-        if job is not None and job is not self.shown and job.state == "running":  # begun in another tab
+        if job is not None and job is not self.shown and job.state == "running":  # started in another tab
             self.show()
             return
         estimated = session.known.get("estimate", {}).get("expected", {})
         expected = {phase: max(estimated.get(phase, seconds), seconds) for phase, seconds in AT_LEAST.items()}
         enable(self.starting, is_enabled=False)
         try:
-            await frame.house.start(session, "run", {**expected, "reporting": 1.0}, version=frame.version)
+            await frame.app.start(session, "run", {**expected, "reporting": 1.0}, version=frame.version)
         except Exception:
             enable(self.starting, is_enabled=True)
             raise
         self.show()
 
-    def _running(self, job: Job) -> None:
+    def _show_running(self, job: BackgroundJob) -> None:
         heading("Running" if job.kind == "run" else "Trying several plans")
         text(f"{job.name[0].upper()}{job.name[1:]}.", "p")
         self.bar = box(
@@ -156,7 +160,7 @@ class _Progress:
         self.announced = text("", "p", "unseen")
         self.announced.props["role"] = "status"
         button("Stop", self._stop, classes="danger")
-        text("You can close this page and come back: the work goes on.", "p", "small")
+        text("You can close this page and come back: the work continues.", "p", "small")
         self._update()
         self.timer = ui.timer(0.5, self._update)
 
@@ -165,23 +169,24 @@ class _Progress:
         if job is None or job is not self.shown or job.state != "running":
             if self.timer is not None:
                 self.timer.cancel()
-            self._ended(job)
+            self._finish(job)
             return
         share = round(100 * job.done)
         self.bar.props["aria-valuenow"] = str(share)
         self.bar.update()
         self.fill.style(f"width: {share}%")
         phase = PHASES.get(job.phase, job.phase)
-        self.words.text = f"{phase} … {share} % done, about {duration(job.seconds_left)} left."
-        self.announced.text = f"{phase}: {share // 10 * 10} %"  # told anew only where it differs
+        now = f": {job.now}" if job.now else ""
+        self.words.text = f"{phase}{now} … {share} % done, about {duration(job.seconds_left)} left."
+        self.announced.text = f"{phase}: {share // 10 * 10} %"  # screen readers announce it only when it changes
 
-    def _ended(self, job: Job | None) -> None:
+    def _finish(self, job: BackgroundJob | None) -> None:
         if job is not None and job is self.shown and job.state == "done":
             ui.navigate.to(self._result_of(job))
         else:
             self.show()
 
-    def _result_of(self, job: Job) -> str:
+    def _result_of(self, job: BackgroundJob) -> str:
         if job.kind == "run":
             return f"/result?run={job.number}"
         is_open = are_about_the_same(job.draft["table"], self.frame.session.table)

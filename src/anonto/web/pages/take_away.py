@@ -1,13 +1,13 @@
-"""Take away: the masked table, the report, the plan, the same as a command and as code; the private record apart."""
+"""Take away: downloads of the masked table, report and plan, commands and code; the private record apart."""
 
 from __future__ import annotations
 
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from anonto.private_record import PrivateRecord
+from anonto.masking.private_record import PrivateRecord
 from anonto.web.drafts import references, stem_of
-from anonto.web.files import beside, name_beside
+from anonto.web.files import further_files, name_of_further
 from anonto.web.frame import onward
 from anonto.web.pages.result import chosen_run, warn_of_other_table
 from anonto.web.parts import box, button, checkbox, choice, heading, link, message, show, tag, term, text
@@ -38,8 +38,8 @@ def take_away_page(frame: Frame, asked: dict[str, str]) -> None:
         warn_of_other_table(frame, run)
         if run.get("tried") or not run["files"]:
             message(
-                "The files of this run are no longer here: a plan that was only tried has none, and those of a run are "
-                "wiped when the server ends. Run the plan again to have them.",
+                "The files of this run are not available: plans that were only tried have none, and those of a run are "
+                "deleted when the server stops. Run the plan again to get them.",
                 "info",
             )
         else:
@@ -61,7 +61,7 @@ def take_away_page(frame: Frame, asked: dict[str, str]) -> None:
 def _files(frame: Frame, run: dict[str, Any]) -> None:
     number, ending = run["number"], run["ending"]
     with box("card"):
-        heading("To give away")
+        heading("To release")
         with box("downloads", "ul"):
             with box("", "li"):
                 show(
@@ -100,12 +100,12 @@ def _files(frame: Frame, run: dict[str, Any]) -> None:
                 number,
                 "report",
                 "The report",
-                "One HTML page to go with the table: no record, no secret, rounded figures of a second masking.",
+                "One HTML page to go with the table: no records, no secrets, rounded figures of a second masking.",
             )
     with box("card"):
-        heading("For inside the house")
+        heading("For internal use")
         with box("downloads", "ul"):
-            words = "The same with every number and parameter. Do not give it away with the table."
+            words = "The same with every number and parameter. Do not release it with the table."
             _report(number, "report-internal", "The internal report", words)
 
 
@@ -118,7 +118,7 @@ def _report(number: int, what: str, title: str, words: str) -> None:
 
 async def _export(frame: Frame, run: dict[str, Any], ending: str, place: Any) -> None:
     folder = frame.session.run_folder(run["number"])
-    with frame.refusing():
+    with frame.show_errors():
         files = {"masked": str(folder / f"masked{run['ending']}"), "target": str(folder / f"masked{ending}")}
         given = {**files, "dialect": run.get("dialect", {})}
         await frame.session.desk.call("export", given)
@@ -133,31 +133,34 @@ async def _texts(frame: Frame, run: dict[str, Any]) -> tuple[str, str, str]:
     names = {session.path(ref): draft["ontologies"].get(ref, ref) for ref in used if "/" in ref}
     needed = sorted(names.values())
     heading_words = "Made with `anonto serve`." + (f"\nPut beside it: {', '.join(needed)}." if needed else "")
-    resolved = session.given(draft)["plan"]
+    resolved = session.task_input(draft)["plan"]
     found = await session.desk.call("plan_text", {"plan": resolved, "names": names, "heading": heading_words})
     folder = session.run_folder(run["number"])
     folder.mkdir(mode=0o700, exist_ok=True)
     (folder / "plan.toml").write_text(found["text"], encoding="utf-8")
-    repairs = draft["repairs"]
+    separators = {column: one.get("separator") for column, one in draft["plan"]["columns"].items()}
     name, ending = draft["table"]["name"], run.get("ending", ".csv")
     stem = stem_of(draft)
-    return found["text"], _commands(name, stem, ending), _code(name, stem, ending, repairs)
+    code = _code(name, stem, ending, draft["repairs"], separators)
+    return found["text"], _commands(name, stem, ending), code
 
 
 def _commands(name: str, stem: str, ending: str) -> str:
-    """The commands, with the names that the files are downloaded by."""
+    """The commands, with the names of the downloaded files."""
     files = (name, f"{stem}-plan.toml", f"{stem}-masked{ending}", f"{stem}-report.html")
     table, plan, masked, report = map(shlex.quote, files)
-    private = shlex.quote(PrivateRecord.beside(f"{stem}-masked{ending}").name)
+    private = shlex.quote(PrivateRecord.path_for(f"{stem}-masked{ending}").name)
     return (
         f"anonto mask {table} --plan {plan} --output {masked}\n"
         f"anonto assess {table} {masked} --plan {plan} --private {private} --report {report} --edition public"
     )
 
 
-def _code(name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]]) -> str:
+def _code(
+    name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]], separators: dict[str, str | None]
+) -> str:
     table, plan, masked = repr(name), repr(f"{stem}-plan.toml"), repr(f"{stem}-masked{ending}")
-    private = repr(PrivateRecord.beside(f"{stem}-masked{ending}").name)
+    private = repr(PrivateRecord.path_for(f"{stem}-masked{ending}").name)
     lines = ["import anonto", ""]
     source = table
     if any(repairs.values()):
@@ -167,7 +170,7 @@ def _code(name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]])
             f"table = pl.read_csv({table}, infer_schema=False)  # or as your file is stored",
         ]
         lines += [
-            f"table = table.with_columns(pl.col({column!r}).replace({mapping!r}))"
+            f"table = table.with_columns(pl.col({column!r}){_replacing(mapping, separators.get(column))})"
             for column, mapping in repairs.items()
             if mapping
         ]
@@ -183,15 +186,23 @@ def _code(name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]])
     return "\n".join(lines)
 
 
+def _replacing(mapping: dict[str, str], separator: str | None) -> str:
+    """How codes are replaced in a column of polars, or in the elements of a set."""
+    if separator is None:
+        return f".replace({mapping!r})"
+    each = f"pl.element().str.strip_chars().replace({mapping!r})"
+    return f".str.split({separator!r}).list.eval({each}).list.join({separator!r})"
+
+
 def _recipe(frame: Frame, run: dict[str, Any], plan: str, commands: str, code: str) -> None:
     with box("card"):
-        heading("To do it again")
-        text("The same plan, with a new secret each time: the seed is in none of these.")
+        heading("To repeat it")
+        text("The same plan, with a new random seed each time: none of these contains the seed.")
         for sentence in PLAN_MAY_BE_PUBLISHED:
             text(sentence)
         if any(run["draft"]["repairs"].values()):
             message(
-                "Codes were repaired on the way. The commands do not know: mend the table first, as the code does.",
+                "Codes were repaired in the app. The commands do not do that: fix the table first, as the code does.",
                 "warning",
             )
         for title, words in (("The plan", plan), ("On the command line", commands), ("In Python", code)):
@@ -200,8 +211,8 @@ def _recipe(frame: Frame, run: dict[str, Any], plan: str, commands: str, code: s
                 show(tag("pre", tag("code", words), tabindex="0", role="region", aria_label=title))
         with box("row"):
             link("Download the plan", f"/take/{run['number']}/plan", classes="button", download="")
-            for what, reference in beside(frame.session, run).items():
-                label = f"Download {name_beside(run, reference)}"
+            for what, reference in further_files(frame.session, run).items():
+                label = f"Download {name_of_further(run, reference)}"
                 link(label, f"/take/{run['number']}/{what}", classes="button", download="")
 
 
@@ -209,13 +220,13 @@ def _private(run: dict[str, Any]) -> None:
     with box("card"):
         show(tag("h2", "The ", term("private record"), ", kept apart"))
         message(
-            "Whoever has this file can undo the masking. You need it only to attack or to repeat this release. Never "
-            "give it away with the table, and never put it in the same place.",
+            "Anyone who has this file can undo the masking. You need it only to attack or repeat this release. Never "
+            "release it with the table, and never store it in the same place.",
             "warning",
         )
         place = box("row")
 
-        def changed(value: Any) -> None:
+        def change(value: Any) -> None:
             place.clear()
             if value:
                 with place:
@@ -226,5 +237,5 @@ def _private(run: dict[str, Any]) -> None:
                         download="",
                     )
 
-        checkbox("I will keep it apart from the masked table", False, changed)
+        checkbox("I will keep it apart from the masked table", False, change)
         place.move(target_index=-1)

@@ -1,0 +1,1 @@
+"""The computations of the attacks, loaded when an attack runs."""

@@ -1,0 +1,1 @@
+"""The synthetic discharge records of the demo."""

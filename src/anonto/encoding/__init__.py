@@ -1,0 +1,1 @@
+"""A column to codes, counts and a value space, and back to cells."""

@@ -1,0 +1,104 @@
+"""Values that no original cell has, as their column writes them: means, concepts of the ontology, sets, noisy numbers.
+
+Numbers are rounded to the decimals of the column, so that integers stay integers. The plan decides how a concept is
+written: by its id, by its id without dots, or by its label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anonto.encoding.set_space import SetSpace
+from anonto.encoding.value_space import NominalSpace, NumericSpace, parts_of
+from anonto.errors import InternalError
+from anonto.io.notation import EXACT, PLAIN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from anonto.arrays import Floats
+    from anonto.encoding.prepare import PreparedColumn
+    from anonto.encoding.value_space import ValueSpace
+    from anonto.io.notation import Notation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewCells:
+    """New values of a column, in order."""
+
+    numbers: Floats | None = None
+    """Rounded; for a column of numbers."""
+    are_whole: bool = False
+    notation: Notation = PLAIN
+    texts: tuple[str, ...] = ()
+    """For any other column."""
+
+    def __len__(self) -> int:
+        return len(self.texts) if self.numbers is None else int(self.numbers.size)
+
+    def as_values(self) -> NDArray[Any] | list[str]:
+        """The cells as integers, floats or texts."""
+        if self.numbers is None:
+            return list(self.texts)
+        return self.numbers.astype(np.int64) if self.are_whole else self.numbers
+
+    def as_texts(self) -> pl.Series:
+        """The cells as texts in the notation of the column."""
+        import polars as pl
+
+        if self.numbers is None or not len(self):
+            return pl.Series(self.texts, dtype=pl.String)
+        return self.notation.format_numbers(pl.Series(self.as_values()))
+
+
+def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | None:
+    """The values that a value space has in addition to those of its column; None if there are none."""
+    n_own = len(prepared.column.values)
+    if value_space.counts.size == n_own:
+        return None
+    if isinstance(value_space, NumericSpace):
+        further = value_space.numbers[n_own:]
+        if prepared.description.kind == "ordinal":
+            return NewCells(texts=_ranks(further, prepared.description.order))
+        return _numbers(further, prepared.notation)
+    part = parts_of(value_space)[0]
+    if isinstance(part, NominalSpace):
+        return NewCells(texts=part.further_texts)
+    if isinstance(part, SetSpace):
+        return NewCells(texts=part.cells[n_own:])
+    raise InternalError("A column without an ontology has no new values.")
+
+
+def settle_numbers(prepared: PreparedColumn, numbers: NDArray[Any]) -> Floats:
+    """Numbers as their column can hold them: rounded to its decimals or to its ranks, without negative zeros."""
+    if prepared.description.kind == "ordinal":
+        return np.asarray(np.clip(np.rint(numbers), 0, len(prepared.description.order) - 1), dtype=np.float64)
+    return prepared.notation.round_numbers(np.asarray(numbers, dtype=np.float64))
+
+
+def grain(prepared: PreparedColumn) -> float:
+    """The unit to which a column's numbers are rounded; 1 for ranks."""
+    value_space = prepared.value_space
+    if prepared.description.kind == "ordinal" or not isinstance(value_space, NumericSpace):
+        return 1.0
+    # The largest number may have fewer decimals than the column, because it runs out of digits.
+    coarsest = 4.0 * float(np.spacing(np.abs(value_space.numbers).max(initial=0.0)))
+    return max(float(10.0**-prepared.notation.decimals), coarsest)
+
+
+def _ranks(ranks: Floats, order: Sequence[str]) -> tuple[str, ...]:
+    nearest = np.clip(np.rint(ranks), 0, len(order) - 1).astype(np.int64)
+    return tuple(order[rank] for rank in nearest.tolist())
+
+
+def _numbers(further: Floats, notation: Notation) -> NewCells:
+    rounded = notation.round_numbers(further)
+    whole = notation.decimals == 0 and bool((np.abs(rounded) < EXACT).all())
+    return NewCells(numbers=rounded, are_whole=whole, notation=notation)

@@ -1,0 +1,145 @@
+"""Errors about the cells of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from anonto.errors import AllMissingError, ColumnError, ParameterError, PlanError, UnmatchedValuesError
+from anonto.wording import count_of, did_you_mean, list_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+
+def unmatched_values(
+    values: Sequence[str], cells: int, taxonomy: str, column: str | None = None
+) -> UnmatchedValuesError:
+    """Values of a column that have no concept."""
+    where = f" of column {column!r}" if column else ""
+    verb = "has" if len(values) == 1 else "have"
+    return UnmatchedValuesError(
+        f"{count_of(len(values), 'distinct value')}{where} ({count_of(cells, 'cell')}) {verb} no concept in taxonomy "
+        f"{taxonomy!r}; list them with `anonto match --values` or the exception's .values, and fix them or set "
+        "unmatched in the plan.",
+        values=values,
+        cells=cells,
+        settings=("unmatched",),
+    )
+
+
+def all_missing(n_records: int, column: str | None = None) -> AllMissingError:
+    """A column without a single value."""
+    where = f"Column {column!r}" if column else "The column"
+    if not n_records:
+        return AllMissingError(f"{where} has no cells; give at least one record.", settings=("columns",))
+    return AllMissingError(
+        f"{where} has no value: all {count_of(n_records, 'cell')} are missing; leave it out.", settings=("columns",)
+    )
+
+
+def unknown_codes(n_cells: int, taxonomy: str, column: str) -> AllMissingError:
+    """A column without a single value that its ontology knows."""
+    return AllMissingError(
+        f"None of the {count_of(n_cells, 'cell')} of column {column!r} that have a value has a concept in taxonomy "
+        f"{taxonomy!r}; give the ontology of its codes, or leave the column out.",
+        settings=("columns",),
+    )
+
+
+def missing_cells(column: str, cells: int) -> ColumnError:
+    """Missing cells where the plan refuses them."""
+    return ColumnError(
+        f"Column {column!r} has {count_of(cells, 'missing cell')} and its plan says missing = 'refuse'; "
+        "fill them, or set missing = 'keep' or 'drop'.",
+        cells=cells,
+        settings=("missing",),
+    )
+
+
+def not_numeric(values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> ColumnError:
+    """Cells of a numeric column that are not finite numbers."""
+    verb = "is not a finite number" if len(values) == 1 else "are not finite numbers"
+    return ColumnError(
+        f"{count_of(len(values), 'distinct value')} of column {column!r} {verb}{_where(column, cells, row)}, and add "
+        "those that mean missing to na, fix them, or declare the column nominal or ordinal.",
+        values=values,
+        cells=cells,
+        row=row,
+        settings=("kind",),
+    )
+
+
+def mixed_notation(
+    values: Sequence[object], decimal: str, column: str, cells: int | None = None, row: int | None = None
+) -> ColumnError:
+    """Numbers of one column with decimal commas and with decimal points. The minority is on ``values``."""
+    own, other = ("comma", "point") if decimal == "," else ("point", "comma")
+    return ColumnError(
+        f"Column {column!r} is read with a decimal {own}, and {count_of(len(values), 'distinct value')} can only be "
+        f"read with a decimal {other}{_where(column, cells, row)}, and write all numbers in one way.",
+        values=values,
+        cells=cells,
+        row=row,
+    )
+
+
+def lost_digits(values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> ColumnError:
+    """Numbers with more digits than floating-point numbers have."""
+    verb = "has" if len(values) == 1 else "have"
+    return ColumnError(
+        f"{count_of(len(values), 'distinct number')} of column {column!r} {verb} more digits than the 15 to 17 that "
+        "numbers are computed with, so different numbers would become equal or their distances wrong"
+        f"{_where(column, cells, row)}, and subtract a constant or round them, or declare the column nominal.",
+        values=values,
+        cells=cells,
+        row=row,
+        settings=("kind",),
+    )
+
+
+def not_in_order(
+    values: Sequence[object], column: str, cells: int | None = None, row: int | None = None
+) -> ColumnError:
+    """Cells of an ordinal column that its order does not list."""
+    verb = "is" if len(values) == 1 else "are"
+    return ColumnError(
+        f"{count_of(len(values), 'distinct value')} of column {column!r} {verb} not in its order"
+        f"{_where(column, cells, row)}, and complete the order.",
+        values=values,
+        cells=cells,
+        row=row,
+        settings=("order",),
+    )
+
+
+def _where(column: str, cells: int | None, row: int | None) -> str:
+    """The number of cells and the first row, if known, and how to list the values."""
+    first = "" if row is None else f", the first in row {row:,} below the header"
+    where = "" if cells is None else f" ({count_of(cells, 'cell')}{first})"
+    in_shell = quote(column) if "'" in column else f"'{column}'"
+    return (
+        f"{where}; list them with `anonto match TABLE --column {in_shell} --plan PLAN --values` or the exception's "
+        ".values"
+    )
+
+
+def not_a_taxonomy(found: object) -> ParameterError:
+    """Something else where a taxonomy is needed."""
+    return ParameterError("tax", "a Taxonomy; read it with anonto.read_ontology", type(found).__name__)
+
+
+def unknown_key(key: str, where: str, known: Collection[str]) -> PlanError:
+    """A key that a plan does not have."""
+    return PlanError(f"{where} has no key {key!r}{did_you_mean(key, known)}; known are {list_names(known)}.")
+
+
+def large_sets(column: str, cells: int, most: int) -> ColumnError:
+    """Sets with too many elements for the cheapest matching."""
+    return ColumnError(
+        f"{count_of(cells, 'set')} of column {column!r} {'has' if cells == 1 else 'have'} more than {most:,} different "
+        'elements, too many to match by meaning; use set_distance = "best-match-average", or leave the ontology out.',
+        cells=cells,
+        settings=("set_distance",),
+    )

@@ -1,0 +1,1 @@
+"""Guesses about columns, the first plan, and what singles people out."""

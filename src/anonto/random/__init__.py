@@ -1,0 +1,1 @@
+"""All randomness from one seed: named streams, draws by row, keyed permutations."""

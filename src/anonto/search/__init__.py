@@ -1,0 +1,1 @@
+"""Trees that find the nearest records among mixed values."""
