@@ -58,6 +58,16 @@ class _Listener:
         self._raised_at = now
         raise KeyboardInterrupt
 
+    def raise_if_heard(self) -> None:
+        if self.heard is not None and not self._n_held and get_ident() == self.thread:
+            raise KeyboardInterrupt
+
+    def was_swallowed(self) -> None:
+        """Raise the stop again as soon as possible: the last one unwound nothing."""
+        self._raised_at = -SECONDS_TO_UNWIND
+        if CAN_WAIT:
+            look_again()
+
     def _must_wait(self, now: float, frame: FrameType | None) -> bool:
         if self._n_held or now - self._raised_at < SECONDS_TO_UNWIND:
             return True
@@ -125,6 +135,11 @@ def look_again() -> None:
     signal.setitimer(signal.ITIMER_REAL, SECONDS_TO_LOOK_AGAIN)
 
 
+def raise_if_heard() -> None:
+    """Raise a stop that still waits, or that a library swallowed, before something is done that cannot be undone."""
+    held.raise_if_heard()
+
+
 @contextmanager
 def ignore_ctrl_c() -> Iterator[None]:
     """Processes that are started in this block ignore Ctrl-C: the process that started them ends them."""
@@ -144,8 +159,7 @@ def _raise_again(fault: sys.UnraisableHookArgs) -> None:
     After a stop no other fault is shown either: an object that the stop left half made cannot be cleared away.
     """
     if isinstance(fault.exc_value, KeyboardInterrupt):
-        if CAN_WAIT:
-            look_again()
+        held.was_swallowed()
     elif not was_heard():
         sys.__unraisablehook__(fault)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from anonto.errors import AnontoError, ExistingFileError, FileError, UnwritableFileError
 from anonto.io.left_behind import UNFINISHED, clear_left_over, is_locked_by_us, new_name
-from anonto.stopping import held
+from anonto.stopping import held, raise_if_heard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,6 +97,7 @@ class PendingFiles:
         if self._is_committed:
             return
         self.sync()
+        raise_if_heard()
         with held:
             with _roll_back_on_error(self):
                 for one in reversed(self._files):

@@ -67,6 +67,25 @@ SWALLOWED = """
     one = Told()
     del one
 """
+GOES_ON = """
+    class Told:
+        def __del__(self):
+            told()
+    one = Told()
+    del one
+    time.sleep(0.5)
+    print("went on as if nothing had happened")
+"""
+PASSED_OVER = """
+    try:
+        told()
+    except BaseException:
+        pass
+    from anonto.io.atomic_write import atomic_write
+    from pathlib import Path
+    with atomic_write(Path("out.csv")) as path:
+        path.write_text("whole")
+"""
 CALLED_BY_POLARS = """
     import polars as pl
     class Told(list):
@@ -142,15 +161,18 @@ def test_a_stop_while_a_library_is_loaded_is_one_sentence(folder: Path, name: st
     [
         (HELD, "whole\nstopped 130\n"),
         (SWALLOWED, "stopped 130\n"),
+        (GOES_ON, "stopped 130\n"),
+        (PASSED_OVER, "stopped 130\n"),
         (HALF_MADE, "stopped 143\n"),
         (TWICE, "cleared\nstopped 143\n"),
         (CALLED_BY_POLARS, "whole\nstopped 143\n"),
     ],
-    ids=["held", "swallowed", "half made", "twice", "polars"],
+    ids=["held", "swallowed", "goes on", "passed over", "half made", "twice", "polars"],
 )
-def test_a_stop_breaks_nothing_in_two_and_is_not_lost(body: str, said: str) -> None:
-    done = python(LISTENS.replace("{body}", body.strip()))
+def test_a_stop_breaks_nothing_in_two_and_is_not_lost(tmp_path: Path, body: str, said: str) -> None:
+    done = python(LISTENS.replace("{body}", body.strip()), cwd=tmp_path)
     assert (done.stdout, done.stderr) == (said, "")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_signal_that_a_process_was_started_to_ignore_is_ignored() -> None:
