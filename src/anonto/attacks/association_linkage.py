@@ -50,7 +50,7 @@ class AssociationLinkage(Attack):
         return association_linkage(situation.compared, who, situation.seed.stream(self.name, *sorted(who.names)))
 
     def variant(self, found: Mapping[str, Any]) -> str | None:
-        """What she learnt from."""
+        """The data that she learnt from."""
         return str(found["learnt_from"]) if "learnt_from" in found else None
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:

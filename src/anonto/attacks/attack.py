@@ -59,7 +59,7 @@ class Attack:
     weakness: ClassVar[str] = ""
     """The finding as a part of the public verdict, after \"that\"."""
     advice: ClassVar[str] = ""
-    """What to do about the finding."""
+    """Advice on the finding."""
     is_costly: ClassVar[bool] = False
     """Whether a sweep leaves it out while it compares many plans, and tries it only on the plans worth recommending."""
     needs_trial: ClassVar[bool] = True
@@ -96,7 +96,7 @@ class Attack:
         return within if isinstance(within, str) else None
 
     def before_masking(self, found: Mapping[str, Any]) -> list[tuple[str, str, str]]:  # noqa: ARG002
-        """What the app shows of its result on an unmasked table: words, the term that explains them, and a number.
+        """The app's summary of its result on an unmasked table: words, the term that explains them, and a number.
 
         Args:
             found: The result as plain data.
@@ -104,7 +104,7 @@ class Attack:
         return []
 
     def judge_unmasked(self, found: Mapping[str, Any]) -> str:  # noqa: ARG002
-        """What the app says about its result on an unmasked table; nothing by default."""
+        """The app's sentence about its result on an unmasked table; nothing by default."""
         return ""
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:

@@ -106,14 +106,14 @@ def are_bounds_wanted() -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupLoss:
-    """What some groups lose, in squared S-distances to their centres."""
+    """Loss of some groups, in squared S-distances to their centres."""
 
     columns: Sequence[ScaledColumn]
     codes: Codes
     """Records × columns; −1 for no value."""
     groups: RecordGroups
     of_members: Floats
-    """What each member loses."""
+    """Loss of each member."""
 
     @property
     def total(self) -> float:
@@ -124,7 +124,7 @@ class GroupLoss:
 def loss_of(
     columns: Sequence[ScaledColumn], codes: Codes, groups: RecordGroups, to_centres: Sequence[Floats | None]
 ) -> GroupLoss:
-    """What groups lose.
+    """Loss of groups.
 
     Args:
         columns: The columns.
@@ -147,7 +147,7 @@ def loss_of(
 def least_loss(
     loss: GroupLoss, counts: Longs, strata: Sequence[Longs], k: int, most_groups: Sequence[int]
 ) -> float | None:
-    """What all groups of at least k must lose, at least; None for sets, which have too many centres.
+    """Lower bound on the loss of all groups of at least k; None for sets, which have too many centres.
 
     Args:
         loss: What some groups lose: these are where the search starts.
@@ -259,7 +259,7 @@ def column_costs(tables: Sequence[Floats], codes: Codes) -> list[kernels.ColumnC
 
 
 def _costs(column: ScaledColumn, spreads: tuple[Floats, Floats]) -> Floats | None:
-    """What each value costs in each cell of a column, at least; None if there are too many cells."""
+    """Lower bound on the cost of each value in each cell of a column; None if there are too many cells."""
     if column.units is not None:
         return line_costs(column.units, *spreads)
     value_space = column.value_space
@@ -275,7 +275,7 @@ def _costs(column: ScaledColumn, spreads: tuple[Floats, Floats]) -> Floats | Non
 
 
 def line_costs(units: Floats, means: Floats, deviations: Floats) -> Floats:
-    """What numbers cost at least if the mean of their group is in each of some cells of the line, which cover it.
+    """Lower bound on the cost of numbers if the mean of their group is in each of some cells that cover the line.
 
     Args:
         units: The numbers.
@@ -320,7 +320,7 @@ def _spreads(loss: GroupLoss, present: Longs) -> list[tuple[Floats, Floats]]:
 
 
 def _of_line(column: ScaledColumn, codes: Codes, counts: Longs, k: int) -> float:
-    """What the best groups of one column of numbers lose."""
+    """Loss of the best groups of one column of numbers."""
     if column.units is None or not isinstance(column.value_space, NumericSpace):
         return 0.0
     best = best_groups(column.value_space.numbers[codes], counts, k)
@@ -340,7 +340,7 @@ def prices_of_pairs(columns: Sequence[ScaledColumn], codes: Codes, counts: Longs
 
 
 def _pair_costs(column: ScaledColumn, values: Codes, k: int) -> Floats:
-    """What each pair of some values adds to the loss of a group, at least, times the other rows of the group."""
+    """Least share of each pair of some values in the loss of a group, times the other rows of the group."""
     if column.units is not None:
         return np.asarray(np.subtract.outer(column.units[values], column.units[values]) ** 2 * ((k - 1) / k))
     if column.distances is None:

@@ -23,7 +23,7 @@ MEMORY = 0.6
 
 
 class ColumnCosts(NamedTuple):
-    """What a value of a column costs at least in each of its cells."""
+    """Lower bound on the cost of a value of a column in each of its cells."""
 
     codes: Ints
     """The value of each record."""
@@ -42,7 +42,7 @@ class Cells(NamedTuple):
     """Where the records of each cell start, and the end of all."""
     records: Ints
     costs: Floats
-    """What each record costs there."""
+    """Lower bound on the cost of each record there."""
 
 
 @njit(cache=True, nogil=True)

@@ -243,7 +243,7 @@ class Microaggregate(BlockMethod):
         released: Codes,
         value_spaces: Sequence[ValueSpace],
     ) -> dict[str, float]:
-        """What a record loses on average, and what it must lose; nothing where there are too many records to tell."""
+        """Average loss of a record and its lower bound; nothing where there are too many records to compute them."""
         is_small = 0 < records.counts.size <= MOST_RECORDS
         if self.aggregate == "synthetic" or not is_small or not are_bounds_wanted():
             return {}

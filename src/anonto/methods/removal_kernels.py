@@ -53,7 +53,7 @@ class GroupDraft(NamedTuple):
 
 
 class Offers(NamedTuple):
-    """What further centres would win, and what would be lost without some of those there are."""
+    """Gain of further centres, and loss without some of the present ones."""
 
     added: Longs
     """Records, the one that wins most as a centre first."""
@@ -195,7 +195,7 @@ def nearest_of(centres: Centres, record: int, groups: Ints) -> tuple[int, float]
 
 @njit(cache=True, nogil=True)
 def loss(centres: Centres, draft: GroupDraft) -> float:
-    """What all persons lose at the centres of their groups."""
+    """Loss of all persons at the centres of their groups."""
     total = 0.0
     for record in range(draft.counts.size):
         total += draft.counts[record] * cost_of(centres, record, draft.group_of[record])
@@ -207,7 +207,7 @@ def loss(centres: Centres, draft: GroupDraft) -> float:
 
 @njit(cache=True, nogil=True)
 def cost_of_removal(centres: Centres, draft: GroupDraft, group: int, found: Ints) -> float:
-    """What is lost if each record of a group goes to the nearest of the near centres."""
+    """Loss if each record of a group goes to the nearest of the near centres."""
     n = near_groups_of(draft, group, found)
     if n == 0:
         return np.inf
@@ -221,7 +221,7 @@ def cost_of_removal(centres: Centres, draft: GroupDraft, group: int, found: Ints
 
 @njit(cache=True, nogil=True)
 def costs_of_removals(centres: Centres, draft: GroupDraft) -> Floats:
-    """What is lost without each centre; infinite for slots without one."""
+    """Loss without each centre; infinite for slots without one."""
     found, out = np.empty(draft.near.shape[1], np.int32), np.full(draft.first.size, np.inf)
     for group in range(out.size):
         if draft.first[group] != NONE:

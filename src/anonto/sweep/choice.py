@@ -76,7 +76,7 @@ class Choice:
     hardly_masked: tuple[Point, ...] = ()
     """The plans within the limit that leave most cells of a column as they were, which `mask` would warn about."""
     on_all: WholeTableCheck | None = None
-    """What was found when the plans that looked safe were tried again; the other points were tried once."""
+    """Results of the second try of the plans that looked safe; the other points were tried once."""
 
     @property
     def why(self) -> list[str]:

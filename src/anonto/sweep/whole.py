@@ -62,7 +62,7 @@ class WholeTable:
     frame: pl.DataFrame
     """The columns that are masked or attacked, of all records."""
     screened: SweepInput
-    """What the first stage was given: these records or a sample of them."""
+    """The records of the first stage: these or a sample of them."""
     columns: tuple[str, ...]
     """The columns that are masked."""
     n_seeds: int

@@ -34,7 +34,7 @@ class BackgroundJob:
         self.share: float | None = None
         """Completed share of the phase, if known."""
         self.now = ""
-        """What is done in the phase, in words, if it is told."""
+        """The work of the phase in words, if it is known."""
         self.state = "running"
         self.message = ""
         self.seconds_taken = 0.0

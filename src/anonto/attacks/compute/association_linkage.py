@@ -210,7 +210,7 @@ class _Attack:
 
     @property
     def told(self) -> str:
-        """What the intruder knows of the methods."""
+        """The intruder's knowledge of the methods."""
         names, compared = set(self.who.names), self.compared
         grouped = _masking(compared.groupings, names)
         said = [describe_knowledge(compared.swaps, self.who.names)] if _masking(compared.swaps, names) else []

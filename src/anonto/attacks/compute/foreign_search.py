@@ -32,7 +32,7 @@ MOST_SECRETS = 30
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundNearest:
-    """What the nearest released records of some persons tell."""
+    """Findings from the nearest released records of some persons."""
 
     distance: Floats
     """To the nearest released record, over all columns."""

@@ -206,7 +206,7 @@ class KnownLikelihoods:
     # ---------------------------------------------------------------------------------------- persons
 
     def keys(self) -> list[Codes]:
-        """What distinguishes persons: codes of all rows of the original, several for each."""
+        """The features that distinguish persons: codes of all rows of the original, several for each."""
         return [
             *(column.original for column in self.known),
             *(part.step.level_of_row for part in self.parts if part.step.has_levels_of_rows),
@@ -214,7 +214,7 @@ class KnownLikelihoods:
         ]
 
     def released_keys(self) -> list[Codes]:
-        """What distinguishes released rows."""
+        """The features that distinguish released rows."""
         numbers = [numbers for constraint in self.constraints for numbers in constraint.released]
         return [*(column.masked for column in self.known), *numbers]
 

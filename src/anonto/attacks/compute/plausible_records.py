@@ -38,7 +38,7 @@ class SearchedPersons:
     strangers: Longs
 
     def pick(self, of_members: Codes, of_strangers: Codes) -> Codes:
-        """What is known of each."""
+        """The known values of each."""
         return np.concatenate([of_members[self.members], of_strangers[self.strangers]])
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def bound(tables: Sequence[Floats], codes: Codes, counts: Longs, prices: Floats, k: int, most_groups: int) -> float:
-    """What groups of at least k rows must lose, at least.
+    """Lower bound on the loss of groups of at least k rows.
 
     Args:
         tables: Of each column values × candidates: the cost.

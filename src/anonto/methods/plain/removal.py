@@ -83,7 +83,7 @@ class Groups:
         ]
 
     def parts(self, number: int, centre: Sequence[float]) -> Floats:
-        """What each column of a record adds to its squared distance from a centre, before it is weighed."""
+        """Share of each column in a record's squared distance from a centre, before it is weighed."""
         out = np.empty(len(self.columns))
         for column, (one, place) in enumerate(zip(self.columns, centre, strict=True)):
             if one.codes is None:
@@ -99,7 +99,7 @@ class Groups:
         return float((self.weights * self.parts(number, centre)).sum())
 
     def loss(self) -> float:
-        """What all persons lose at the centres of their groups."""
+        """Loss of all persons at the centres of their groups."""
         return float(sum(self.counts[one] * self.cost(one, self.centres[slot]) for one, slot in self.slots().items()))
 
     def weigh_columns(self) -> None:
@@ -161,7 +161,7 @@ class Groups:
         return (slots[int(np.argmin(costs))], min(costs)) if slots else (-1, np.inf)
 
     def cost_of_removal(self, slot: int) -> float:
-        """What is lost if each record of a group goes to the nearest of the near centres."""
+        """Loss if each record of a group goes to the nearest of the near centres."""
         others = self.others(slot)
         own = self.members[slot]
         lost = (self.counts[one] * (self.nearest(one, others)[1] - self.cost(one, self.centres[slot])) for one in own)
