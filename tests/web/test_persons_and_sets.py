@@ -15,7 +15,19 @@ import anonto
 from anonto.errors import ReleasedAsIsWarning
 from anonto.methods.registry import METHODS
 from anonto.web.inputs import table_of
-from anonto.web.units import join_columns, name_for, rename_set, series_of, set_person, set_role, take_apart
+from anonto.web.preview import persons
+from anonto.web.units import (
+    become_set,
+    join_columns,
+    name_for,
+    orders_offered,
+    rename_set,
+    series_of,
+    set_order,
+    set_person,
+    set_role,
+    take_apart,
+)
 from web.conftest import WAIT
 
 if TYPE_CHECKING:
@@ -169,6 +181,59 @@ def test_a_set_is_renamed_taken_apart_and_joined_again_and_all_of_it_undone(serv
     steward.see("drugs: sets can be masked by")
 
 
+def test_rows_of_persons_leave_in_the_order_of_a_date(served: Served, visit: Visit) -> None:
+    original = visits().select("patient_id", "sex", "dx1")
+    numbers = pl.int_range(pl.len()).over("patient_id")
+    day = pl.date(2005, 1, 28) - pl.duration(days=3 * numbers)
+    original = original.with_columns(day=day.cast(pl.String), room=pl.lit("left") + numbers.cast(pl.String))
+    original.write_csv(served.folder / "days.csv")
+    steward = visit(served)
+    page = steward.page
+    page.get_by_label("File (").select_option("days.csv")
+    steward.press("Open this file")
+    steward.see("The first 8 records")
+    steward.go("Columns")
+    assert page.get_by_label("Order of the rows", exact=True).count() == 0
+    steward.press("patient_id says whose rows these are")
+    steward.see("day differs for")
+    order = page.get_by_label("Order of the rows", exact=True)
+    order.select_option("room")
+    steward.see("neither a number nor a date such as 2005-12-31 in room")
+    order.select_option("day")
+    steward.see("Each row leaves with its place, 1, 2, 3, and so on, instead of day.")
+    steward.see("day orders nothing yet: make the columns that differ sets.")
+    expect(page.get_by_label("Role of day", exact=True)).to_have_value("identifier", timeout=WAIT)
+    expect(page.get_by_label("Role of room", exact=True)).to_have_value("identifier", timeout=WAIT)
+    assert page.get_by_text("day differs for").count() == 0
+    steward.press("Make dx1 a set")
+    steward.see("Choose a random number for each person")
+    page.get_by_label("In the release").select_option("pseudonym")
+    page.get_by_role("button", name="Undo: Role of patient_id").wait_for()
+
+    # A column that is released as it is orders nothing.
+    page.get_by_label("Role of day", exact=True).select_option("other")
+    expect(order).to_have_value("", timeout=WAIT)
+    steward.press("Undo: Role of day")
+    expect(order).to_have_value("day", timeout=WAIT)
+
+    steward.go("Method")
+    steward.see("dx1: sets with an order can be masked by")
+    able = page.locator("input[name=method]:enabled").evaluate_all("all => all.map(one => one.value)")
+    assert set(able) == {name for name, one in METHODS.items() if one.takes_sets and one.is_swap}
+    steward.run()
+    steward.see("persons released")
+    steward.go("Take away")
+    masked = pl.read_csv(steward.download("Download the masked table"))
+    assert masked.columns == ["patient_id", "sex", "dx1", "day"]
+
+    def sequences(table: pl.DataFrame) -> list[list[str]]:
+        by_person = table.sort("patient_id", "day").group_by("patient_id", maintain_order=True).agg("dx1")
+        return sorted(by_person["dx1"].to_list())
+
+    assert sequences(masked) == sequences(original)
+    assert masked.filter(pl.col("day") == 1).height == 60
+
+
 # ------------------------------------------------------------------------------------------------ without a browser
 
 PLAN: dict[str, Any] = {
@@ -219,6 +284,40 @@ def test_a_person_column_is_in_no_step_and_no_pseudonym_once_another_is_chosen()
     set_person(plan, None)
     assert "table" not in plan
     assert plan["columns"]["dx1"]["role"] == "identifier"
+
+
+def test_a_column_orders_rows_only_while_it_is_dropped_and_there_are_persons() -> None:
+    plan = copy.deepcopy(PLAN)
+    set_person(plan, "id")
+    assert orders_offered(plan) == ["dx1", "age", "dx2"]
+    set_order(plan, "age")
+    assert plan["table"] == {"person": "id", "order": "age"}
+    assert plan["columns"]["age"]["role"] == "identifier"
+    assert [step["columns"] for step in plan["steps"]] == [["dx2"]]
+
+    def without(change: Callable[[dict[str, Any]], None]) -> dict[str, Any] | None:
+        draft = copy.deepcopy(plan)
+        change(draft)
+        table: dict[str, Any] | None = draft.get("table")
+        return table
+
+    assert without(lambda draft: set_order(draft, None)) == {"person": "id"}
+    assert without(lambda draft: set_role(draft, "age", "other")) == {"person": "id"}
+    assert without(lambda draft: become_set(draft, "age")) == {"person": "id"}
+    assert without(lambda draft: set_person(draft, "age")) == {"person": "age"}
+    assert without(lambda draft: set_person(draft, "dx1")) == {"person": "dx1", "order": "age"}
+    assert without(lambda draft: set_person(draft, None)) is None
+
+
+def test_rows_without_a_place_are_counted_before_there_is_a_set(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,dx,day\n1,a,2005-01-31\n1,b,soon\n2,b,\n", encoding="utf-8")
+    described = {"id": {"role": "identifier"}, "dx": {}, "day": {"role": "identifier"}}
+    given = {
+        "table": {"path": str(tmp_path / "t.csv"), "repairs": {}},
+        "plan": {"columns": described, "steps": [], "table": {"person": "id", "order": "day"}},
+    }
+    found = persons(given, lambda *_: None)
+    assert found == {"persons": 2, "rows": 3, "most": 2, "varying": {"dx": 1}, "unordered": 2}
 
 
 def test_codes_are_repaired_in_the_elements_of_a_set(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def describe_method(method: type[Method]) -> dict[str, Any]:
         "proved": words.proved,
         "is_naive": method.is_naive,
         "takes_sets": method.takes_sets,
+        "keeps_order": method.takes_sets and method.is_swap,
         "one_of": list(method.one_of),
         "parameters": [_describe_parameter(one, method.one_of) for one in parameters_known(method)],
     }

@@ -16,6 +16,7 @@ from anonto.encoding.match import match
 from anonto.encoding.series import as_text_series
 from anonto.errors import InputError
 from anonto.masking.plan import Plan
+from anonto.masking.sequences import order_of_rows
 from anonto.masking.units import Units
 from anonto.methods import schema
 from anonto.methods.registry import METHODS
@@ -126,11 +127,13 @@ def check(given: dict[str, Any], _: Report) -> dict[str, Any]:
 
 
 def persons(given: dict[str, Any], _: Report) -> dict[str, Any]:
-    """How many persons have how many rows, and the columns that differ within a person.
+    """How many persons have how many rows, the columns that differ within a person, and rows without a place.
 
-    Without a person column, the one that seems to number persons.
+    Without a person column, the one that seems to number persons. An order is looked at before there is a set.
     """
-    plan, table = Plan.from_dict({**given["plan"], "steps": []}), table_of(given)
+    about = dict(given["plan"].get("table", {}))
+    order = about.pop("order", None)
+    plan, table = Plan.from_dict({**given["plan"], "table": about, "steps": []}), table_of(given)
     if plan.person is None:
         noticed = notice_persons(open_table(table), plan.identifiers(table.frame.columns))
         return {"likely": [] if noticed is None else [noticed.name]}
@@ -141,6 +144,7 @@ def persons(given: dict[str, Any], _: Report) -> dict[str, Any]:
         "rows": units.n_rows,
         "most": int(sizes.max(initial=0)),
         "varying": units.varying,
+        "unordered": 0 if order is None else order_of_rows(table.frame[order], plan.description(order).na)[1],
     }
 
 

@@ -6,6 +6,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from anonto.masking.plan_sections import OF_PERSONS
 from anonto.web.drafts import references
 
 if TYPE_CHECKING:
@@ -33,12 +34,39 @@ def set_person(plan: Plan, name: str | None) -> None:
     before = person_of(plan)
     if before is not None and plan["columns"].get(before, {}).get("role") == "pseudonym":
         set_role(plan, before, "identifier")
-    plan["table"] = {key: value for key, value in plan.get("table", {}).items() if key != "person"}
+    gone = {"person"} if name is not None else {"person", *OF_PERSONS}
+    plan["table"] = {key: value for key, value in plan.get("table", {}).items() if key not in gone}
     if name is not None:
         plan["table"]["person"] = name
         set_role(plan, name, "identifier")
+        if order_of(plan) == name:
+            set_order(plan, None)
     if not plan["table"]:
         del plan["table"]
+
+
+def order_of(plan: Plan) -> str | None:
+    """The column that says the order of a person's rows."""
+    found: str | None = plan.get("table", {}).get("order")
+    return found
+
+
+def orders_offered(plan: Plan) -> list[str]:
+    """Columns that could say the order of a person's rows: those of the table that are no sets."""
+    person = person_of(plan)
+    return [
+        name
+        for name, one in plan["columns"].items()
+        if name != person and not one.get("from") and one["kind"] != "set" and one["role"] != "pseudonym"
+    ]
+
+
+def set_order(plan: Plan, name: str | None) -> None:
+    """Say which column tells the order of a person's rows, if one does; it is dropped, and no step names it."""
+    if name is not None:
+        set_role(plan, name, "identifier")
+    table = {key: value for key, value in plan.get("table", {}).items() if key != "order"}
+    plan["table"] = table if name is None else table | {"order": name}
 
 
 def set_role(plan: Plan, name: str, role: str) -> None:
@@ -46,6 +74,8 @@ def set_role(plan: Plan, name: str, role: str) -> None:
     plan["columns"][name] = _without(plan["columns"][name], ("review",)) | {"role": role}
     if role in {"identifier", "pseudonym"}:
         leave_strata(plan, name)
+    elif order_of(plan) == name:
+        set_order(plan, None)
     steps = plan["steps"]
     for step in steps:
         step["columns"] = [one for one in step["columns"] if one != name or role == "quasi-identifier"]
@@ -91,6 +121,8 @@ def set_strata(step: dict[str, Any], columns: list[str]) -> None:
 def become_set(plan: Plan, name: str) -> None:
     """Make a column a set: its cells, those of a person's rows together, are names or codes."""
     description = plan["columns"][name]
+    if order_of(plan) == name:
+        set_order(plan, None)
     description["kind"] = "set"
     for key in OF_OTHER_KINDS:
         description.pop(key, None)

@@ -28,6 +28,8 @@ TERMS: Mapping[str, str] = {
     "one record: she is masked, protected and counted as a whole.",
     "set": "Several names or codes that are one value: those of several columns, of a person’s rows, or of a text "
     "with a sign between them. Their order does not count.",
+    "order": "A column of numbers or dates that says which of a person’s rows came first. It is dropped: each row "
+    "leaves with its place instead, and sets move with their order.",
     "set_distance": "How the distance of two sets follows from those of their elements: each element has one partner "
     "at most, or each has the nearest of the other set.",
     "separator": "What stands between the elements in a cell, such as ; in “insulin; metformin”. Leave it empty if "

@@ -32,15 +32,18 @@ from anonto.web.parts import (
     text_field,
     with_terms,
 )
-from anonto.web.units import sets_of
+from anonto.web.units import order_of, sets_of
 from anonto.web.words import NOTHING
 from anonto.wording import list_names
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from anonto.web.frame import Frame
 
 EXPLAINED = ("k-anonymity", "ε-differential privacy", "ε")
 NO_SETS = "It masks no sets, and a column of this step is one."
+NO_ORDER = "It makes new sets, which have no order, and the rows of a person have one."
 FIRST = 6
 """Number of methods shown first; a click shows the others."""
 
@@ -164,20 +167,26 @@ class _MethodPage:
         heading("Method")
         sets = sets_of(self.frame.session.plan, self.step or {"columns": []})
         if sets:
-            able = [name for name, card in self.known.items() if card["takes_sets"]]
-            message(f"{list_names(sets)}: sets can be masked by {list_names(able)}.")
-        names = sorted(self.known, key=lambda name: bool(sets) and not self.known[name]["takes_sets"])
+            able = [name for name in self.known if self._can_mask(name, sets)]
+            what = "sets" if order_of(self.frame.session.plan) is None else "sets with an order"
+            message(f"{list_names(sets)}: {what} can be masked by {list_names(able)}.")
+        names = sorted(self.known, key=lambda name: not self._can_mask(name, sets))
         current = (self.step or {}).get("method", "")
         first = names[:FIRST] if current in names[:FIRST] else [current, *(one for one in names[:FIRST])][:FIRST]
         with box("methods", "div", role="radiogroup", aria_label="Method"):
             for name in first:
-                self._card(name, current, can_mask=not sets or self.known[name]["takes_sets"])
+                self._card(name, current, can_mask=self._can_mask(name, sets))
         with box("reasons stack", "details"):
             text(f"{len(names) - len(first)} more methods", "summary")
             with box("methods", "div", role="radiogroup", aria_label="More methods"):
                 for name in names:
                     if name not in first:
-                        self._card(name, current, can_mask=not sets or self.known[name]["takes_sets"])
+                        self._card(name, current, can_mask=self._can_mask(name, sets))
+
+    def _can_mask(self, name: str, sets: Sequence[str]) -> bool:
+        """Whether a method can mask a step with these sets."""
+        key = "takes_sets" if order_of(self.frame.session.plan) is None else "keeps_order"
+        return not sets or bool(self.known[name][key])
 
     def _card(self, name: str, current: str, *, can_mask: bool) -> None:
         card = self.known[name]
@@ -199,11 +208,14 @@ class _MethodPage:
                     tag("p", card["does"]),
                     tag("p", card["keeps"]),
                     tag("p", badge, " ", with_terms(card["proved"] or NOTHING, *EXPLAINED)),
-                    *([] if can_mask else [tag("p", NO_SETS, class_="small")]),
+                    *([] if can_mask else [tag("p", self._why_not(name), class_="small")]),
                 )
             )
 
         hear(control, "change", lambda: self._choose(name))
+
+    def _why_not(self, name: str) -> str:
+        return NO_ORDER if self.known[name]["takes_sets"] else NO_SETS
 
     async def _choose(self, name: str) -> None:
         with self.frame.change(f"Method {name}") as draft:

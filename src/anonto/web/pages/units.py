@@ -14,9 +14,12 @@ from anonto.web.units import (
     join_columns,
     joinable,
     name_for,
+    order_of,
+    orders_offered,
     person_of,
     rename_set,
     series_of,
+    set_order,
     set_person,
     set_role,
     sources_of,
@@ -40,9 +43,6 @@ class PersonsCard:
 
     def __init__(self, frame: Frame) -> None:
         self.frame = frame
-        plan = frame.session.plan
-        person = person_of(plan)
-        columns = {name: name for name, one in plan["columns"].items() if not one.get("from")}
         with box("card"):
             heading("Whose rows are these?")
             show(
@@ -53,14 +53,10 @@ class PersonsCard:
                     ": then persons are masked and counted, not rows.",
                 )
             )
-            with box("fields"):
-                choice(
-                    "Person column", {NOBODY: "None: each row by itself", **columns}, person or NOBODY, self._set_person
-                )
-                if person is not None:
-                    choice("In the release", PERSON_ROLES, plan["columns"][person]["role"], self._set_role)
+            self.fields = box("fields")
             self.place = box("stack", aria_live="polite")
-        if person is not None:
+        self._draw_fields()
+        if person_of(frame.session.plan) is not None:
             frame.soon(self.place, "Counting persons", self._count)
         else:
             ui.timer(0.01, self._ask, once=True)
@@ -68,7 +64,22 @@ class PersonsCard:
     async def refresh(self) -> None:
         """Count again, after a column has changed."""
         if person_of(self.frame.session.plan) is not None:
+            self._draw_fields()
             await self.frame.fill(self.place, "Counting persons", self._count)
+
+    def _draw_fields(self) -> None:
+        """What can be chosen: a change of a column changes it."""
+        plan = self.frame.session.plan
+        person = person_of(plan)
+        columns = {name: name for name, one in plan["columns"].items() if not one.get("from")}
+        self.fields.clear()
+        with self.fields:
+            choice("Person column", {NOBODY: "None: each row by itself", **columns}, person or NOBODY, self._set_person)
+            if person is None:
+                return
+            choice("In the release", PERSON_ROLES, plan["columns"][person]["role"], self._set_role)
+            orders = {NOBODY: "None: as a set", **{name: f"By {name}" for name in orders_offered(plan)}}
+            choice("Order of the rows", orders, order_of(plan) or NOBODY, self._set_order, explained="order")
 
     async def _count(self) -> None:
         found = await self.frame.ask("persons")
@@ -76,6 +87,7 @@ class PersonsCard:
         with self.place:
             persons, rows = count_of(found["persons"], "person"), count_of(found["rows"], "row")
             message(f"{persons} in {rows}; no person has more than {found['most']:,}.", "good")
+            self._tell_order(found)
             varying = found["varying"]
             if not varying:
                 return
@@ -93,6 +105,23 @@ class PersonsCard:
                 whom = f"Make all {len(varying)} columns sets"
                 button(whom, partial(self._become_sets, list(varying)), classes="slim")
 
+    def _tell_order(self, found: dict[str, Any]) -> None:
+        """What comes of the order of a person's rows, and what it lacks."""
+        order = order_of(self.frame.session.plan)
+        if order is None:
+            return
+        if found["unordered"]:
+            rows = count_of(found["unordered"], "row has", "rows have")
+            message(
+                f"{rows} neither a number nor a date such as 2005-12-31 in {order}; none can be masked so.", "error"
+            )
+            return
+        text(f"Each row leaves with its place, 1, 2, 3, and so on, instead of {order}.")
+        if not any(one["kind"] == "set" for one in self.frame.session.plan["columns"].values()):
+            message(f"{order} orders nothing yet: make the columns that differ sets.", "warning")
+        elif self.frame.session.plan["columns"][str(person_of(self.frame.session.plan))]["role"] != "pseudonym":
+            message("Choose a random number for each person, so that the rows of one person can be put in order.")
+
     async def _ask(self) -> None:
         """Ask about a column that may say whose rows these are; nothing if there is none, or if it cannot be found."""
         frame = self.frame
@@ -108,6 +137,11 @@ class PersonsCard:
         if value == NOBODY or value in self.frame.session.plan["columns"]:
             what = f"Person column {value}" if value else "No person column"
             _change_columns(self.frame, what, lambda plan: set_person(plan, value or None))
+
+    def _set_order(self, value: Any) -> None:
+        if value == NOBODY or value in orders_offered(self.frame.session.plan):
+            what = f"Rows in the order of {value}" if value else "Rows without an order"
+            _change_columns(self.frame, what, lambda plan: set_order(plan, value or None))
 
     def _set_role(self, value: Any) -> None:
         person = person_of(self.frame.session.plan)
