@@ -25,6 +25,7 @@ from anonto.io.table import missing_column
 from anonto.random.streams import Seed, seed_of
 from anonto.report.pictures import pictures_of
 from anonto.runtime.memory_limit import parse_memory
+from anonto.runtime.shared import sharing
 from anonto.utility.sampling import Sampling
 from anonto.utility.whole import losses_of
 
@@ -138,6 +139,7 @@ class Assessment:
             temporary.write_text(to_json(assessed_data(self, edition, sweep)), encoding="utf-8")
 
 
+@sharing()
 def assess(
     original: Any,
     masked: Any,
@@ -243,12 +245,14 @@ def _assess_foreign(original: Any, released: Any, held_out: Any, seed: Seed) -> 
     return Assessment(risk, losses_in_foreign(release), release.n_released, findings, None, facts)
 
 
+@sharing()
 def assess_in_order(original: Any, masked: Any, plan: Plan, *, screening: bool = False) -> Assessment:
     """The results of `assess` for rows in order, without the data of a report; when screening, of cheap attacks."""
     compared, risk = _attack_in_order(original, masked, plan, screening=screening)
     return Assessment(risk, _utility(compared, None, Seed(0)), compared.n_records)
 
 
+@sharing()
 def risks_in_order(original: Any, masked: Any, plan: Plan) -> tuple[Risk, ...]:
     """The risks of `assess` for rows in order, without measuring what was lost."""
     return _attack_in_order(original, masked, plan, screening=False)[1]
@@ -314,6 +318,7 @@ class _SecondMasking:
     """Persons who were not masked; None if there are none."""
     found: Assessment | None = None
 
+    @sharing()
     def __call__(self) -> Assessment:
         """The results."""
         if self.found is None:

@@ -7,7 +7,7 @@ the set of all elements; order, repetition and rows do not count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,13 @@ import numpy as np
 
 from anonto.encoding.set_kernels import SetArrays, set_distances, set_pair_distances
 from anonto.encoding.value_space import NominalSpace, TextSpace
+from anonto.runtime.shared import digest_of, is_shared, share
 from anonto.runtime.threads import in_threads, slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from anonto.arrays import Floats, Integers, Ints, Longs
+    from anonto.arrays import Bools, Floats, Integers, Ints, Longs
     from anonto.encoding.columns import Column
     from anonto.encoding.value_space import ValueSpace
 
@@ -85,20 +86,12 @@ class SetSpace:
     """The texts of the elements; concepts that no cell has come behind these."""
     layout: Layout = Layout()
     """How new sets are laid out."""
+    _digests: list[bytes] = field(default_factory=list, init=False)
+    """The digest of all that the distances follow from, once it was needed."""
 
     def distances(self) -> Floats:
-        """Distances of all pairs of distinct sets."""
-        n = self.counts.size
-        out, arrays, codes = np.empty((n, n)), self._arrays(), np.arange(n)
-
-        def fill(part: slice) -> None:
-            """Compute the upper triangle of some rows, and mirror it."""
-            ahead = slice(part.start, n)
-            set_distances(arrays, codes[part], codes[ahead], self._by_matching, out[part, ahead])
-            out[ahead, part] = out[part, ahead].T
-
-        in_threads(fill, slices(0, n, ROWS_AT_ONCE))
-        return out
+        """Distances of all pairs of distinct sets; not to be changed, as other parts of a run may share them."""
+        return self._pairs().rows(np.arange(self.counts.size))
 
     def pair_distances(self, a: Integers, b: Integers) -> Floats:
         """Distances of some pairs of distinct sets."""
@@ -112,7 +105,9 @@ class SetSpace:
 
     def distances_from(self, codes: Integers) -> Floats:
         """Distances of some distinct sets, a row each, to all distinct sets."""
-        return _table(self._arrays(), self._by_matching, codes, np.arange(self.counts.size))
+        if not is_shared(self._bytes_of_pairs):
+            return _table(self._arrays(), self._by_matching, codes, np.arange(self.counts.size))
+        return self._pairs().rows(codes)
 
     def distance_tables(self) -> Callable[[Integers, Integers], Floats]:
         """A function from some distinct sets, a row each, and others to their distances."""
@@ -178,10 +173,69 @@ class SetSpace:
     def _by_matching(self) -> bool:
         return self.kind == "matching"
 
+    def _pairs(self) -> SetPairs:
+        """The distances of all pairs, which parts of a run share."""
+
+        def make() -> SetPairs:
+            return SetPairs.of(self._arrays(), self.counts.size, by_matching=self._by_matching)
+
+        return share("distances of sets", self._digest, self._bytes_of_pairs, make)
+
+    @property
+    def _bytes_of_pairs(self) -> int:
+        return int(8 * self.counts.size**2)
+
+    def _digest(self) -> bytes:
+        if not self._digests:
+            self._digests.append(digest_of(self.kind, *self._arrays()))
+        return self._digests[0]
+
     def _arrays(self) -> SetArrays:
         equal_or_not = isinstance(self.elements, TextSpace)
         table = np.empty((0, 0)) if equal_or_not else np.ascontiguousarray(self.elements.distances())
         return SetArrays(self.starts, self.members, table)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SetPairs:
+    """Distances of the pairs of some sets, computed row by row when they are first needed."""
+
+    arrays: SetArrays
+    by_matching: bool
+    table: Floats
+    """All pairs; those of two sets of which neither has its row are not filled in."""
+    has_row: Bools
+    """The sets whose distances to all others are known."""
+
+    @classmethod
+    def of(cls, arrays: SetArrays, n: int, *, by_matching: bool) -> SetPairs:
+        """Nothing is computed yet; memory is taken as rows are filled in."""
+        return cls(arrays, by_matching, np.empty((n, n)), np.zeros(n, dtype=np.bool_))
+
+    def rows(self, codes: Integers) -> Floats:
+        """Distances of some sets, a row each, to all; the table itself for all sets in order."""
+        wanted = np.zeros(self.has_row.size, dtype=np.bool_)
+        wanted[codes] = True
+        self._fill(np.flatnonzero(wanted & ~self.has_row))
+        self.has_row[wanted] = True
+        in_order = codes.size == wanted.size and np.array_equal(codes, np.arange(wanted.size))
+        return self.table if in_order else self.table[codes]
+
+    def _fill(self, missing: Integers) -> None:
+        """Compute the rows of these sets, each pair once."""
+        is_other = ~self.has_row
+        is_other[missing] = False
+        others = np.concatenate([missing, np.flatnonzero(is_other)])
+
+        def fill(part: slice) -> None:
+            """Compute the pairs of some rows that no part before it has, and mirror them."""
+            own, ahead = missing[part], others[part.start :]
+            found = np.empty((own.size, ahead.size))
+            set_distances(self.arrays, own, ahead, self.by_matching, found)
+            self.table[np.ix_(own, ahead)] = found
+            self.table[np.ix_(ahead, own)] = found.T
+
+        in_threads(fill, slices(0, missing.size, ROWS_AT_ONCE))
 
 
 def set_space(

@@ -348,8 +348,10 @@ class ExtendedSpace:
 
     def distances(self) -> Floats:
         """Distances of all pairs of distinct values."""
-        known = self.base.counts.size
-        out = 1.0 - np.eye(known + self.further.size)
+        known, n_values = self.base.counts.size, self.counts.size
+        out = np.empty((n_values, n_values))
+        out[known:], out[:, known:] = 1.0, 1.0
+        out[np.arange(known, n_values), np.arange(known, n_values)] = 0.0
         out[:known, :known] = self.base.distances()
         out[self.first_code :, self.first_code :] = 0.0
         return out

@@ -48,6 +48,14 @@ def resident_bytes() -> int:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def bytes_of_machine() -> int:
+    """The memory of this machine; where the system does not report it, twice the default limit."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 2 * DEFAULT
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryLimit:
     """The memory that a run may use, divided among its parts."""

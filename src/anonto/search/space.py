@@ -7,13 +7,14 @@ ones; both are of this form.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import ExtendedSpace, NumericSpace, TextSpace
+from anonto.runtime.shared import digest_of, share
 from anonto.search.arrays import SpaceArrays
 
 if TYPE_CHECKING:
@@ -59,11 +60,19 @@ class GroupingSpace:
     arrays: SpaceArrays
     names: tuple[str, ...] = ()
     """Names of the columns, for messages."""
+    _digests: list[bytes] = field(default_factory=list, init=False)
+    """The digest of the arrays, once it was needed."""
 
     @property
     def n_records(self) -> int:
         """Distinct records."""
         return int(self.arrays.codes.shape[0])
+
+    def digest(self) -> bytes:
+        """The digest of all that distances follow from."""
+        if not self._digests:
+            self._digests.append(digest_of(*self.arrays))
+        return self._digests[0]
 
     def of(self, records: Integers) -> GroupingSpace:
         """The same space with some of its records, in the order given."""
@@ -108,12 +117,19 @@ def space_of(parts: Sequence[NumberPart | NominalPart], *, squared: bool, names:
 
 def joint_space(records: Records) -> GroupingSpace:
     """The records with the mean over their columns of the distance of each, in which a missing cell is a value."""
-    share = 1.0 / max(len(records.value_spaces), 1)
-    parts = [
-        joint_part(value_space, records.codes[:, column], share)
-        for column, value_space in enumerate(records.value_spaces)
-    ]
-    return space_of(parts, squared=False, names=records.names)
+    spaces = records.value_spaces
+    of_column = 1.0 / max(len(spaces), 1)
+
+    def make() -> tuple[GroupingSpace, Sequence[ValueSpace]]:
+        parts = [joint_part(one, records.codes[:, column], of_column) for column, one in enumerate(spaces)]
+        return space_of(parts, squared=False, names=records.names), spaces
+
+    def digest() -> bytes:
+        # No other value space has the place in memory of one that is kept with the result.
+        return digest_of(*records.names, *map(id, spaces), records.codes)
+
+    n_bytes = sum(8 * one.counts.size**2 for one in spaces if not isinstance(one, NumericSpace | TextSpace))
+    return share("joint distances", digest, n_bytes, make, is_quick=True)[0]
 
 
 def joint_part(value_space: ValueSpace, codes: Ints, share: float) -> NumberPart | NominalPart:

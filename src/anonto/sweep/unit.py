@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from anonto.masking.plan_sections import Step
 from anonto.masking.weights import weights_of
 from anonto.methods.loss_bound import without_bounds
 from anonto.methods.registry import AT_RANDOM, method_of
+from anonto.runtime.shared import Shared, sharing
 from anonto.utility.score import lost_at_random, utility_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class SweepInput:
     """True if the release would have no other columns than these."""
     screening: bool = True
     """Whether the costly attacks are left out."""
+    shared: Shared = field(default_factory=Shared)
+    """What all runs of a process have in common, such as the distances of sets."""
 
 
 def measure_random_swap(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_once: Opener) -> AtRandom:
@@ -109,7 +112,7 @@ def _ontology_mark(ontology: Taxonomy) -> list[Any]:
 def run_unit(job: SweepInput, unit: Unit) -> dict[str, Any]:
     """The result of a unit as plain data; for a plan that cannot be carried out on this table, why not."""
     plan = replace(job.plan, steps=unit.steps)
-    with warnings.catch_warnings(), without_bounds():
+    with warnings.catch_warnings(), without_bounds(), sharing(job.shared):
         warnings.simplefilter("ignore")
         try:
             release = mask(job.frame, plan, seed=_seed_of(unit))

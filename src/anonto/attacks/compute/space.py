@@ -11,6 +11,7 @@ from anonto.attacks.compute import kernels
 from anonto.attacks.compute.kernels import DistanceTables, LeadGroups, RecordArrays
 from anonto.encoding.records import count_records, distinct_rows
 from anonto.encoding.value_space import NumericSpace
+from anonto.runtime.shared import digest_of, share
 from anonto.runtime.threads import in_threads, slices
 
 if TYPE_CHECKING:
@@ -41,7 +42,18 @@ class LinkageSpace:
 
     @classmethod
     def of(cls, columns: Sequence[ComparedColumn]) -> LinkageSpace:
-        """From the columns that an intruder knows."""
+        """From the columns that an intruder knows; the attacks of a run share it."""
+
+        def digest() -> bytes:
+            # No other column has the place in memory of one that is kept with the result.
+            return digest_of(*map(id, columns))
+
+        spaces = [column.value_space for column in columns if not isinstance(column.value_space, NumericSpace)]
+        n_bytes = sum(8 * one.counts.size**2 for one in spaces)
+        return share("linkage space", digest, n_bytes, lambda: (cls._new(columns), tuple(columns)), is_quick=True)[0]
+
+    @classmethod
+    def _new(cls, columns: Sequence[ComparedColumn]) -> LinkageSpace:
         values = [np.unique(column.original[column.original >= 0]) for column in columns]
         is_numeric = np.array([isinstance(column.value_space, NumericSpace) for column in columns])
         widths = np.where(is_numeric, 0, np.array([column.n_values for column in columns], dtype=np.int64))
@@ -57,8 +69,8 @@ class LinkageSpace:
                 numbers.append(value_space.numbers)
                 continue
             for part in slices(0, own.size, ROWS_AT_ONCE):
-                squared = value_space.distances_from(own[part]) ** 2
-                flat[offset + part.start * width : offset + part.stop * width] = np.round(squared, 12).ravel()
+                squared = (value_space.distances_from(own[part]) ** 2).ravel()
+                np.round(squared, 12, out=flat[offset + part.start * width : offset + part.stop * width])
             row_of = np.full(width, -1, dtype=np.int32)
             row_of[own] = np.arange(own.size, dtype=np.int32)
             rows.append(row_of)
@@ -169,6 +181,17 @@ class LeadColumn:
         return np.where(own < 0, n_groups - 1, groups).astype(np.int32)
 
 
+def _order(bounds: Floats) -> Codes:
+    """The places of each row, the least first, and of equal ones the first."""
+    order = np.empty(bounds.shape, dtype=np.int32)
+
+    def sort(part: slice) -> None:
+        order[part] = np.argsort(bounds[part], axis=1, kind="stable")
+
+    in_threads(sort, slices(0, bounds.shape[0], ROWS_AT_ONCE))
+    return order
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ReleasedRecords:
     """The distinct released records, sorted by their group in the leading column."""
@@ -189,7 +212,7 @@ class ReleasedRecords:
         group_of = lead.group_of(codes, space)
         by_group = np.argsort(group_of, kind="stable")
         starts = np.searchsorted(group_of[by_group], np.arange(lead.bounds.shape[1] + 1)).astype(np.int64)
-        groups = LeadGroups(lead.bounds, np.argsort(lead.bounds, axis=1, kind="stable").astype(np.int32), starts)
+        groups = LeadGroups(lead.bounds, _order(lead.bounds), starts)
         place_of = np.empty(by_group.size, dtype=np.int32)
         place_of[by_group] = np.arange(by_group.size, dtype=np.int32)
         return cls(np.ascontiguousarray(codes[by_group]), amounts[by_group], lead, groups, place_of[number])

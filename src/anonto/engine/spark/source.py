@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,7 @@ from anonto.engine.spark.sink import MaskedFrame
 from anonto.errors import InternalError
 from anonto.masking.fitted import TableCounts
 from anonto.methods.row_transitions import RowTransitions
-from anonto.runtime.memory_limit import DEFAULT, LEAST, MemoryLimit
+from anonto.runtime.memory_limit import LEAST, MemoryLimit, bytes_of_machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,7 +200,4 @@ def _needs_rows(step: FittedStep) -> bool:
 
 def driver_memory() -> int:
     """Memory that fitting a step may use on the driver: half of the machine."""
-    try:
-        return max(LEAST, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
-    except (AttributeError, OSError, ValueError):
-        return DEFAULT
+    return max(LEAST, bytes_of_machine() // 2)

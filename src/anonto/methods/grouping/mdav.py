@@ -19,6 +19,7 @@ import numpy as np
 
 from anonto.methods.grouping import mdav_kernels
 from anonto.methods.refusals import too_few_for_groups
+from anonto.runtime.shared import digest_of, share
 from anonto.search.tree import starts_of, tree_of
 
 if TYPE_CHECKING:
@@ -104,6 +105,14 @@ def mdav(space: GroupingSpace, counts: Longs, k: int) -> RecordGroups:
         return RecordGroups(np.empty(0, dtype=np.int32), np.zeros(1, dtype=np.int64))
     if n_rows < k:
         raise too_few_for_groups(n_rows, k, space.names)
+
+    def digest() -> bytes:
+        return digest_of(space.digest(), counts, k)
+
+    return share("groups", digest, 4 * n_rows, lambda: _new_groups(space, counts, k, n_rows))
+
+
+def _new_groups(space: GroupingSpace, counts: Longs, k: int, n_rows: int) -> RecordGroups:
     tree = tree_of(space)
     live = counts[tree.nodes.records].astype(np.int64)
     occurrences = _occurrences(space, tree, n_rows)

@@ -16,6 +16,7 @@ import numpy as np
 
 from anonto.methods.grouping import refine_kernels
 from anonto.methods.grouping.mdav import RecordGroups
+from anonto.runtime.shared import digest_of, share
 from anonto.search.tree import tree_of
 from anonto.stats.ties import DECIMALS
 
@@ -58,6 +59,14 @@ def refine_groups(space: GroupingSpace, groups: RecordGroups, k: int, *, pair_co
     """
     if 2 * k - 1 > LARGEST_GROUPS:
         return None
+
+    def digest() -> bytes:
+        return digest_of(space.digest(), groups.members, groups.offsets, k, pair_cost)
+
+    return share("refined groups", digest, groups.members.nbytes, lambda: _refine(space, groups, k, pair_cost))
+
+
+def _refine(space: GroupingSpace, groups: RecordGroups, k: int, pair_cost: PairCost) -> Refined:
     squares = pair_cost == "squares"
     members, sizes = groups.pad(2 * k - 1), groups.sizes
     sums = refine_kernels.all_sums(space.arrays, squares, members, sizes)
