@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.oracles import in_reach_of_nearest, in_reach_of_windows, linked_to_candidates
 
@@ -16,7 +16,7 @@ import anonto
 from anonto.attacks.compute import global_linkage as of_all
 from anonto.attacks.compute import method_aware_linkage as module
 from anonto.attacks.compute.candidate_kernels import list_candidates
-from anonto.attacks.compute.candidates import CandidateRecords
+from anonto.attacks.compute.candidates import CandidateRecords, FoundCandidates
 from anonto.attacks.compute.constraints import equal_cells
 from anonto.attacks.compute.encoded_step import encode_step
 from anonto.attacks.compute.method_aware_linkage import known_constraints, link, method_aware_linkage
@@ -590,3 +590,31 @@ def test_candidates_are_listed_in_order_whether_few_or_many_are_allowed(share: f
         out = np.empty(released.amounts.size, dtype=np.int32)
         n = list_candidates(allowed, released, out)
         assert out[:n].tolist() == np.flatnonzero(allowed[released.parts].all(axis=1)).tolist()
+
+
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), wanted=st.integers(1, 8))
+def test_the_list_of_the_nearest_is_the_shortest_with_enough_rows(data: st.DataObject, wanted: int) -> None:
+    """Sorted by distance, and equal distances by number; with something added to each class of records."""
+    table = drawn_table(data, 14)
+    plan = plan_of("random-swap", ["illness", "age"])
+    masked = masked_by(table, plan, 5)
+    candidates = candidates_of(table, masked, plan, list(PLAIN))
+    targets = candidates.targets(np.arange(table.height))
+    whole = slice(0, targets.codes.shape[0])
+    further = np.array([[data.draw(st.sampled_from([0.0, 0.25, np.inf]))] for _ in range(whole.stop)])
+    allowed, found = candidates.allowed_rows(targets, whole), FoundCandidates.room_for(targets, wanted)
+    candidates.search_part(targets, whole, allowed, further, found)
+    records, amounts = candidates.released.records.codes, candidates.released.amounts
+    for i, own in enumerate(targets.codes):
+        distances = further[i, 0] + candidates.space.between(np.tile(own, (len(records), 1)), records)
+        distances[~allowed[i][candidates.released.parts].all(axis=1)] = np.inf
+        expected, n_rows = [], 0
+        for number in np.argsort(distances, kind="stable").tolist():
+            if n_rows < wanted and distances[number] < np.inf:
+                expected.append(number)
+                n_rows += int(amounts[number])
+        listed = found.listed[i][found.listed[i] >= 0]
+        assert listed.tolist() == expected
+        assert found.distances[i][: listed.size].tolist() == distances[expected].tolist()
+        assert found.nearest.n_candidates[i] == amounts[distances < np.inf].sum()

@@ -122,11 +122,11 @@ def values_by_group(starts: Longs, members: Ints, numbers: Ints, released: Ints)
     return out_starts, out[:n_out].copy()
 
 
-@njit(cache=True, nogil=True)
-def is_candidate(parts: Ints, allowed: Bools) -> bool:
+@njit(cache=True, nogil=True, inline="always")
+def is_candidate(r: int, parts: Ints, allowed: Bools) -> bool:
     """Return whether all parts of a released record are allowed."""
-    for part in parts:  # noqa: SIM110 - compiled
-        if not allowed[part]:
+    for part in range(parts.shape[1]):  # noqa: SIM110 - compiled
+        if not allowed[parts[r, part]]:
             return False
     return True
 
@@ -140,7 +140,8 @@ def list_candidates(allowed: Bools, released: ReleasedArrays, out: Ints) -> int:
         released: The released records.
         out: A place for each record: set to the candidates.
     """
-    n_records, n_parts = released.parts.shape
+    parts = released.parts
+    n_records, n_parts = parts.shape
     # The part that allows the fewest records.
     lead, least = -1, n_records
     for part in range(n_parts):
@@ -154,7 +155,7 @@ def list_candidates(allowed: Bools, released: ReleasedArrays, out: Ints) -> int:
     # If these are many, looking at all records in their order is faster than sorting.
     if lead < 0 or least > n_records // SORTED_SHARE:
         for r in range(n_records):
-            if is_candidate(released.parts[r], allowed):
+            if is_candidate(r, parts, allowed):
                 out[n] = r
                 n += 1
         return n
@@ -162,7 +163,7 @@ def list_candidates(allowed: Bools, released: ReleasedArrays, out: Ints) -> int:
         if allowed[number]:
             for place in range(released.starts[number], released.starts[number + 1]):
                 r = released.listed[place]
-                if is_candidate(released.parts[r], allowed):
+                if is_candidate(r, parts, allowed):
                     out[n] = r
                     n += 1
     out[:n].sort()
@@ -198,10 +199,12 @@ def search(
     for i in range(targets.codes.shape[0]):
         best, n_best, n_candidates = np.inf, 0, 0
         n_found, n_rows = 0, 0
+        own_further, own_found, own_distances = further[i], found[i], distances[i]
+        limit = np.inf if wanted > 0 else -np.inf
         for place in range(list_candidates(allowed[i], released, possible)):
             r = possible[place]
             # Does the other release exclude it?
-            added = further[i, released.classes[r]]
+            added = own_further[released.classes[r]]
             if added == np.inf:
                 continue
             n_candidates += released.amounts[r]
@@ -211,9 +214,11 @@ def search(
                 best, n_best = distance, 0
             if distance <= best * (1.0 + TIE):
                 n_best += released.amounts[r]
-            # The list of the nearest.
-            if wanted > 0:
-                n_found, n_rows = keep_nearest(r, distance, released.amounts, n_found, n_rows, found[i], distances[i])
+            # The list of the nearest, once it has enough rows only for what is nearer than its last.
+            if distance < limit:
+                n_found, n_rows = keep_nearest(r, distance, released.amounts, n_found, n_rows, own_found, own_distances)
+                if n_rows >= wanted:
+                    limit = own_distances[n_found - 1]
         answer.least[i], answer.n_least[i], answer.n_candidates[i] = best, n_best, n_candidates
         for place in range(n_found, wanted):
             found[i, place] = -1

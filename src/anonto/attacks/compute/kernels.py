@@ -55,7 +55,7 @@ class LeadGroups(NamedTuple):
     """The first released record of each group."""
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def squared_distance(a: RecordArrays, i: int, b: RecordArrays, j: int, tables: DistanceTables) -> float:
     """Squared distance of record i of one table and record j of another: the sum over the columns."""
     total = 0.0
@@ -127,7 +127,7 @@ def nearest(
 def keep_nearest(
     record: int, distance: float, amounts: Longs, n_found: int, n_rows: int, found: Ints, distances: Floats
 ) -> tuple[int, int]:
-    """Insert a record into the list of the nearest ones if it is one of them.
+    """Insert a record into the list of the nearest ones, which has too few rows or ends with one that is further.
 
     The list is as short as it can be with at least as many rows as it has places.
 
@@ -144,12 +144,7 @@ def keep_nearest(
         How many records the list has now, and how many rows.
     """
     wanted = found.size
-    # The list has enough rows, or no place left, and the record is not nearer than the last.
-    if n_rows >= wanted and distance >= distances[n_found - 1]:
-        return n_found, n_rows
     place = min(n_found, wanted - 1)
-    if n_found == wanted and distance >= distances[place]:
-        return n_found, n_rows
     # Make room: drop the last record of a full list, and move those that are further by one place.
     if n_found == wanted:
         n_rows -= amounts[found[place]]
@@ -197,14 +192,19 @@ def nearest_some(
         n_found = 0
         n_rows = 0
         group = lead_of_target[i]
+        own_found, own_distances = found[i], distances[i]
+        limit = np.inf
         # Walk the groups from the nearest on; stop when there are enough rows and no group can hold a nearer one.
         for step in range(lead.order.shape[1]):
             other = lead.order[group, step]
-            if n_rows >= wanted and lead.bounds[group, other] > distances[i, n_found - 1]:
+            if lead.bounds[group, other] > limit:
                 break
             for r in range(lead.starts[other], lead.starts[other + 1]):
                 distance = squared_distance(targets, i, released, r, tables)
-                n_found, n_rows = keep_nearest(r, distance, amounts, n_found, n_rows, found[i], distances[i])
+                if distance < limit:
+                    n_found, n_rows = keep_nearest(r, distance, amounts, n_found, n_rows, own_found, own_distances)
+                    if n_rows >= wanted:
+                        limit = own_distances[n_found - 1]
         for place in range(n_found, wanted):
             found[i, place] = -1
 
