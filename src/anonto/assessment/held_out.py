@@ -13,7 +13,7 @@ from anonto.attacks.held_out import HeldOut
 from anonto.encoding.columns import encode
 from anonto.encoding.comparison import compare_column
 from anonto.encoding.frame_adapter import is_spark_frame
-from anonto.encoding.prepare import apply_missing_policy, rows_that_stay
+from anonto.encoding.prepare import apply_missing_policy, prepare, rows_that_stay
 from anonto.encoding.series import as_text_series
 from anonto.engine.memory.units import FOR_LOOKING, units_of
 from anonto.engine.refusals import not_for_clusters
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anonto.attacks.comparison import Comparison
+    from anonto.encoding.columns import Column
+    from anonto.encoding.comparison import ComparedColumn
     from anonto.encoding.description import ColumnDescription
     from anonto.masking.plan import Plan
 
@@ -89,20 +91,25 @@ def encode_held_out(others: EncodedTable, before: EncodedTable, compared: Compar
     for name in compared.cells:
         cell = encode(alike(before.series(name).dtype, others.series(name)))
         cells[name] = cell if stays is None else cell.keep_records(stays)
-    columns = {
-        name: compare_column(
-            name,
-            compared.cells[name],
-            one.description,
-            compared.open_once,
-            compared.amounts,
-            one.weights,
-            held_out=cells[name],
-        )
-        for name, one in compared.columns.items()
-    }
+    columns = {name: _compare(one, cells[name], compared) for name, one in compared.columns.items()}
     n_records = len(others) if stays is None else int(np.count_nonzero(stays))
     return HeldOut(n_records=n_records, cells=cells, columns=columns)
+
+
+def _compare(column: ComparedColumn, own: Column, compared: Comparison) -> ComparedColumn:
+    """A column of the comparison with the cells of persons held out."""
+    name, description, open_once = column.name, column.description, compared.open_once
+    try:
+        cells = compared.cells[name]
+        return compare_column(name, cells, description, open_once, compared.amounts, column.weights, held_out=own)
+    except ColumnError:
+        # The original and its release were compared before, so the fault is among these cells: count them alone.
+        try:
+            prepare(name, own, _tolerant(description), open_once)
+        except ColumnError as error:
+            error.args = (f"In the table of persons held out: {error}",)
+            raise error from None
+        raise
 
 
 def _tolerant(description: ColumnDescription) -> ColumnDescription:

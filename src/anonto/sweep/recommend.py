@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anonto.errors import InputError
 from anonto.sweep.grid import nothing_to_mask
 from anonto.sweep.search import sweep
 
@@ -31,7 +32,19 @@ def recommend(
 
     Raises:
         PlanError: The plan has no column to mask.
+        InputError: The table has no records.
     """
     if not plan.steps:
         raise nothing_to_mask()
-    return sweep(table, plan, seeds=SEEDS, sample=SAMPLE, max_risk=max_risk, workers=workers, progress=progress).best()
+    swept = sweep(table, plan, seeds=SEEDS, sample=SAMPLE, max_risk=max_risk, workers=workers, progress=progress)
+    if not swept.n_records:
+        raise no_records_to_try()
+    return swept.best()
+
+
+def no_records_to_try() -> InputError:
+    """A table without records, where plans would be tried."""
+    return InputError(
+        "The table has no records, so no plan can be tried; give one with records, or propose a plan without a limit "
+        "to the risk."
+    )

@@ -140,6 +140,20 @@ def test_persons_of_another_table_are_refused(others: pl.DataFrame, fault: str) 
     assert str(raised.value) == fault
 
 
+@pytest.mark.parametrize("missing", ["keep", "refuse", "drop"])
+def test_text_among_the_numbers_of_persons_held_out_is_counted_and_not_shown(missing: str) -> None:
+    plan = {**PLAN, "columns": {**PLAN["columns"], "age": {"kind": "numeric", "missing": missing}}}
+    release = anonto.mask(ORIGINAL, plan, seed=SEED)
+    ages = ["Jane", "Jane", "unknown", *OTHERS["age"].cast(pl.String).to_list()[3:]]
+    with pytest.raises(ColumnError) as raised:
+        anonto.assess(ORIGINAL, release.table, plan, held_out=OTHERS.with_columns(age=pl.Series(ages)))
+    assert str(raised.value).startswith(
+        "In the table of persons held out: 2 distinct values of column 'age' are not finite numbers (3 cells); "
+    )
+    assert sorted(raised.value.values) == ["Jane", "unknown"]
+    assert raised.value.cells == 3
+
+
 def test_an_identifier_of_persons_held_out_may_be_left_out() -> None:
     release = anonto.mask(ORIGINAL, PLAN, seed=SEED)
     assert anonto.assess(ORIGINAL, release.table, PLAN, held_out=OTHERS.drop("name")).n_records == 40

@@ -89,6 +89,20 @@ def test_init_writes_no_plan_where_none_is_safe_and_refuses_a_risk_that_is_none(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.usefixtures("few_plans")
+def test_init_under_a_risk_says_that_a_table_has_no_records(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table.write_text(table.read_text().splitlines()[0] + "\n")
+    before = sorted(tmp_path.iterdir())
+    assert run(["init", str(table), "--max-risk", "0.05"]) == 2
+    assert capsys.readouterr().err == (
+        "Error: The table has no records, so no plan can be tried; give one with records, or propose a plan without a "
+        "limit to the risk.\n"
+    )
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_init_replaces_a_plan_only_by_force_and_never_the_table(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
