@@ -99,19 +99,24 @@ class Assessment:
             path: The output; it appears when it is whole, or not at all.
             edition: ``"internal"``, or ``"public"``: without parameters that an intruder could use, and with rounded
                 figures of a second masking in place of those of the release. The first public report of an
-                assessment masks and attacks the table once more.
+                assessment masks and attacks the table once more; that of a release of another tool has no figures.
             sweep: Other plans to draw on the map of risk and utility: what `anonto.sweep` gave, or a list of points
                 with ``label``, ``method``, ``risk``, ``utility`` and ``on_front``.
             force: Whether a file that is there is replaced.
         """
         from anonto.report.assessed import assessed_data
-        from anonto.report.page import assessed_html
+        from anonto.report.foreign import foreign_data
+        from anonto.report.page import assessed_html, foreign_html
 
-        if self.plan is None:
-            raise no_report()
+        if self.plan is None and sweep is not None:
+            raise plan_needed("sweep")
 
         with atomic_write(Path(path), force=force) as temporary:
-            temporary.write_text(assessed_html(assessed_data(self, edition, sweep)), encoding="utf-8")
+            if self.plan is None:
+                page = foreign_html(foreign_data(self, edition))
+            else:
+                page = assessed_html(assessed_data(self, edition, sweep))
+            temporary.write_text(page, encoding="utf-8")
 
     def to_json(
         self,
@@ -133,7 +138,7 @@ class Assessment:
         from anonto.report.data import to_json
 
         if self.plan is None:
-            raise no_report()
+            raise no_json_report()
 
         with atomic_write(Path(path), force=force) as temporary:
             temporary.write_text(to_json(assessed_data(self, edition, sweep)), encoding="utf-8")
@@ -352,9 +357,9 @@ def plan_needed(name: str) -> PlanError:
     return PlanError(f"{name} needs the plan of the release; give the plan, or leave {name} out.")
 
 
-def no_report() -> PlanError:
-    """A report on a release without a plan."""
+def no_json_report() -> PlanError:
+    """The data of a report on a release without a plan."""
     return PlanError(
-        "A report describes what a plan did, and this release was assessed without one; print the results, or save "
-        "them with to_dict (--json)."
+        "The report as JSON describes what a plan did, and this release was assessed without one; write the page "
+        "(--report), or take the results as plain data from to_dict (--json)."
     )

@@ -61,6 +61,8 @@ def open_foreign(original: Any, released: Any, held_out: Any) -> tuple[ForeignRe
     facts = {
         "records": len(after),
         "persons": len(before),
+        "held_out": n_others,
+        "columns": list(release.names),
         "only_in_original": [name for name in before.names if name not in after.names],
         "only_in_release": len(after.names) - len(shared),
     }

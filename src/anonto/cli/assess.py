@@ -91,14 +91,16 @@ def assess(
     report.html`
     """
     from anonto.assessment.assess import assess as assess_release
-    from anonto.assessment.assess import no_report
+    from anonto.assessment.assess import no_json_report, plan_needed
     from anonto.report.editions import edition_of
 
     if edition_of(edition) == "public" and points is not None:
         raise ParameterError("--map", "left out for the public edition, which has no map", "a file")
     reports = [one for one in (report, report_json) if one is not None]
-    if plan is None and reports:
-        raise no_report()
+    if plan is None and report_json is not None:
+        raise no_json_report()
+    if plan is None and points is not None:
+        raise plan_needed("--map")
     inputs = [original, masked, plan, private, second, second_plan, second_private, held_out, points]
     require_free_outputs(inputs, [plan, second_plan], reports, force=force)
     swept = None if points is None else _read_points(points)

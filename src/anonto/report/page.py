@@ -38,6 +38,11 @@ def assessed_html(data: Data) -> str:
     return _render("assessed.html", report=data, version=data["provenance"]["versions"]["anonto"])
 
 
+def foreign_html(data: Data) -> str:
+    """The report of a release that another tool made, from what `foreign_data` gave."""
+    return _render("foreign.html", report=data, version=data["versions"]["anonto"])
+
+
 def sweep_html(data: Data) -> str:
     """The map of risk and utility and the plans on it, from what the ``to_dict`` of a sweep gives."""
     return _render("sweep.html", sweep=data, version=version("anonto"))

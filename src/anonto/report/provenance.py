@@ -30,12 +30,17 @@ def provenance(plan: Mapping[str, Any], ontologies: Sequence[Mapping[str, Any]],
     if gate.is_internal:
         hashes["plan_sha256"] = _sha256(canonical(plan, "internal"))
     return {
-        "versions": {
-            "python": platform.python_version(),
-            **{name: found for name in PACKAGES if (found := _version(name))},
-        },
+        "versions": versions(),
         **hashes,
         "ontologies": [{**one, "concepts": gate.known(one["concepts"])} for one in ontologies],
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions of the programs that a report depends on."""
+    return {
+        "python": platform.python_version(),
+        **{name: found for name in PACKAGES if (found := _version(name))},
     }
 
 

@@ -216,8 +216,10 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence() -> None:
     kind = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})
     with pytest.raises(ClusterError, match=r"^an assessment without a plan is for work on this machine"):
         anonto.assess(original, kind())
-    with pytest.raises(PlanError, match=r"^A report describes what a plan did"):
-        anonto.assess(original, release).to_html("report.html")
+    with pytest.raises(PlanError, match=r"^The report as JSON describes what a plan did"):
+        anonto.assess(original, release).to_json("report.json")
+    with pytest.raises(PlanError, match=r"^sweep needs the plan of the release"):
+        anonto.assess(original, release).to_html("report.html", sweep=[])
 
 
 def test_a_foreign_release_is_assessed_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -230,8 +232,13 @@ def test_a_foreign_release_is_assessed_on_the_command_line(tmp_path: Path, capsy
     assert "generalised" in shown
     assert run(["assess", *files[:2], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["risk"]
-    assert run(["assess", *files[:2], "--report", str(tmp_path / "report.html")]) == 2
-    assert run(["assess", *files[:2], "--predict", "age"]) == 2
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    assert not (tmp_path / "report.html").exists()
+    page = tmp_path / "report.html"
+    for words in (["--report-json", str(page)], ["--predict", "age"], ["--report", str(page), "--map", files[0]]):
+        assert run(["assess", *files[:2], *words]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("Error: ")
+        assert said.count("\n") == 1
+        assert not page.exists()
+    assert run(["assess", *files[:2], "--report", str(page)]) == 0
+    assert "Report on a release of another tool" in page.read_text(encoding="utf-8")
+    assert str(page) in capsys.readouterr().out.replace("\n", "")
