@@ -39,6 +39,7 @@ OTHERWISE = {
     *("rate", "interval", "distribution", "candidates", "bins"),  # of results and their charts
     *("width", "scale"),  # of drawings
     "confidential",  # a role of columns
+    "round",  # a key of recoding
     "block_rows",  # what evidence and private record say of blocks, whatever the method
 }
 """Names of parameters that are also names of other things."""

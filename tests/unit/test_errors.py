@@ -131,11 +131,13 @@ def test_all_that_is_about_cells_takes_values() -> None:
     assert {one.__name__ for one in WITH_VALUES} == {
         "foreign_columns",
         "lost_digits",
+        "missing_level",
         "mixed_notation",
         "not_in_order",
         "not_numeric",
         "other_columns",
         "unknown_concepts",
+        "unknown_prefixes",
         "unmatched_values",
         "values_outside_root",
     }

@@ -269,7 +269,15 @@ def _attack_in_order(original: Any, masked: Any, plan: Plan, *, screening: bool)
 
 
 def _utility(compared: Comparison, predict: str | None, seed: Seed) -> dict[str, Any]:
-    losses = losses_of(compared.columns, compared.pairs, compared.masked, predict, Sampling(seed, compared.rows))
+    before = compared.before_recoding
+    changed = (*compared.masked, *(name for name in before if name not in compared.masked))
+    losses = losses_of(
+        {**compared.columns, **before},
+        {**compared.pairs, **before},
+        changed,
+        predict,
+        Sampling(seed, compared.rows),
+    )
     return losses if "weight" not in compared.facts else {"weighted_by": compared.facts["weight"], **losses}
 
 

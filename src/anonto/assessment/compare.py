@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.assessment.in_memory import compare_in_memory, open_encoded, read_parquet_files, unchecked_rows
 from anonto.encoding.frame_adapter import is_spark_frame
-from anonto.engine.refusals import not_for_clusters, only_for_clusters
+from anonto.engine.refusals import not_for_clusters, only_for_clusters, recoded_assessed_in_memory
 from anonto.masking.plan import plan_of
 from anonto.masking.private_record import PrivateRecord
 
@@ -76,6 +76,8 @@ def compare(
     if is_too_large(original, masked, plan, memory):
         if second is not None:
             raise not_for_clusters("second")
+        if plan.recoded:
+            raise recoded_assessed_in_memory(plan.recoded)
         from anonto.assessment.on_cluster import compare_on_cluster
 
         found = compare_on_cluster(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from anonto.assessment.before_recoding import compare_before_recoding
 from anonto.assessment.tables import Tables, comparison_of, match_columns
 from anonto.attacks.alignment import shows_order
 from anonto.encoding.columns import encode
@@ -17,6 +18,7 @@ from anonto.encoding.comparison import Amounts, BothCells
 from anonto.encoding.frame_adapter import FrameAdapter
 from anonto.encoding.prepare import apply_missing_policy, opener, rows_that_stay
 from anonto.encoding.recoding import raw_cells
+from anonto.engine.memory.recode import recode_table
 from anonto.engine.refusals import shuffled_rows, wrong_row_count
 from anonto.engine.run import mask
 from anonto.errors import ReleaseError
@@ -27,7 +29,7 @@ from anonto.masking.weights import weights_of
 from anonto.random.streams import row_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from anonto.arrays import Bools, Longs
     from anonto.attacks.comparison import Comparison
@@ -107,6 +109,9 @@ def compare_in_memory(
         stored: Whether the release was saved: its order is then the order that others see.
         names: All columns of the release, if the table lacks some.
     """
+    if plan.recoded:
+        how: dict[str, Any] = {"same_order": same_order, "stored": stored, "names": names}
+        return _compare_recoded(before, lambda table, own: compare_in_memory(table, masked, own, record, **how), plan)
     after = open_encoded(masked, plan)
     expected, identifiers = match_columns(before.names, after.names, plan)
     open_once = opener(plan.folder)
@@ -148,6 +153,25 @@ def compare_in_memory(
         settings=settings,
     )
     return comparison_of(tables, plan, open_once)
+
+
+def _compare_recoded(
+    before: EncodedTable, compare: Callable[[EncodedTable, Plan], Comparison], plan: Plan
+) -> Comparison:
+    """Compare a release with its recoded original; losses are measured from the cells before they were recoded.
+
+    The plan is public, so an intruder recodes what she knows herself: the release depends on her cells in no other way.
+    """
+    recoded, recoding = recode_table(before, plan)
+    found = compare(EncodedTable(recoded.table, before.origin), recoding.plan)
+    as_before = {
+        name: compare_before_recoding(one, before.encode(name), found.columns[name], found.rows, found.open_once)
+        for name, one in recoding.columns.items()
+        if name in found.columns
+    }
+    as_is = [name for name in found.facts["released_as_is"] if name not in recoding.columns]
+    found.facts.update(released_as_is=as_is, recoded=recoding.evidence)
+    return replace(found, before_recoding=as_before)
 
 
 def _both_cells(name: str, before: EncodedTable, after: EncodedTable, plan: Plan, stays: Bools | None) -> BothCells:

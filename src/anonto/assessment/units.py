@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.assessment.in_memory import EncodedTable, open_encoded, release_again, unchecked_rows
 from anonto.encoding.frame_adapter import FrameAdapter, is_spark_frame
 from anonto.encoding.series import as_text_series
+from anonto.engine.memory.recode import recode_table
 from anonto.engine.memory.units import FOR_LOOKING, MaskedUnits, units_of
 from anonto.engine.refusals import units_assessed_in_memory
 from anonto.errors import InternalError, ReleaseError
@@ -47,10 +48,17 @@ def as_records(original: Any, given: GivenRelease, *, same_order: bool, stored: 
     if is_spark_frame(original) or is_spark_frame(given.table):
         raise units_assessed_in_memory()
     before, after = open_encoded(original, plan), open_encoded(given.table, plan)
+    recoded = {}
+    if plan.recoded:
+        table, recoding = recode_table(before, plan)
+        before, plan = EncodedTable(table.table, before.origin), recoding.plan
+        recoded = {"recoded": recoding.evidence}
     units = units_of(before, plan, FOR_LOOKING if record is None else record.seed)
     records = EncodedTable(units.records, before.origin)
     joined = plan.pseudonym is not None
-    rows_released = {} if plan.person is None else {"released_rows": len(after), "rows_are_joined": joined}
+    rows_released: dict[str, Any] = dict(recoded)
+    if plan.person is not None:
+        rows_released |= {"released_rows": len(after), "rows_are_joined": joined}
     if record is None:
         if plan.person is not None and not joined:
             raise persons_unknown(plan.person)

@@ -62,6 +62,8 @@ class Comparison:
     """True if a record is a person with all her rows."""
     held_out: HeldOut | None = None
     """Persons who were not masked, where the caller has some."""
+    before_recoding: Mapping[str, ComparedColumn] = field(default_factory=dict)
+    """Columns that the plan recodes: their cells before that, and the released ones."""
     second: Comparison | None = field(default=None)
     """Another release of the same original, where an intruder may have both."""
     simulated: dict[int, list[Simulation]] = field(default_factory=dict)

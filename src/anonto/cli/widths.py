@@ -41,6 +41,7 @@ def widths(
 
     Example: `anonto widths discharges.csv --plan plan.toml`
     """
+    from anonto.engine.refusals import not_with_recoding
     from anonto.errors import TooFewRecordsError
     from anonto.io.reading import read_table
     from anonto.masking.plan import plan_of
@@ -52,6 +53,8 @@ def widths(
         chosen = plan_of(plan)
         if chosen.has_units:
             raise not_for_units("`anonto widths`")
+        if chosen.recoded:
+            raise not_with_recoding("`anonto widths`", chosen.recoded)
         read = read_table(table, **chosen.reading)
         for step, columns, given in _steps_with_width(chosen):
             records = _records(read, chosen, columns)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
+from anonto.encoding.recode import Recode, recode_schema
 from anonto.encoding.refusals import unknown_key
 from anonto.encoding.series import number_text
 from anonto.encoding.set_space import SET_DISTANCES, Layout
@@ -89,6 +90,8 @@ class ColumnDescription:
     partner at most) or `"best-match-average"` (each has the nearest of the other set)."""
     na: tuple[str, ...] = ()
     """Texts that mean missing, exactly as they are spelt."""
+    recode: Recode | None = None
+    """How its cells are made coarser before anything is counted and before any step: see [recode](#recode)."""
     review: bool = False
     """`true`: somebody must still confirm this description; masking warns about it, and no guarantee is proved while
     the column is released."""
@@ -115,6 +118,8 @@ class ColumnDescription:
         values: dict[str, Any] = {
             field_of[key]: tuple(value) if isinstance(value, list) else value for key, value in given.items()
         }
+        if "recode" in values:
+            values["recode"] = Recode.from_mapping(where, values["recode"])
         description = cls(**values)
         description.check(where)
         return description._with_codes_as_numbers()
@@ -130,7 +135,7 @@ class ColumnDescription:
         plain = {field.name: getattr(self, field.name) for field in self.key_fields()}
         standard = ColumnDescription()
         return {
-            KEY_OF.get(key, key): list(value) if isinstance(value, tuple) else value
+            KEY_OF.get(key, key): _as_in_plan(value)
             for key, value in plain.items()
             if key in {"kind", "role"} or value != getattr(standard, key) or (everything and value not in (None, ()))
         }
@@ -150,6 +155,7 @@ class ColumnDescription:
             if not isinstance(texts, tuple) or not all(isinstance(text, str) for text in texts):
                 raise ParameterError(f"{KEY_OF.get(key, key)} of {where}", "a list of texts", "something else")
         self._check_set(where)
+        self._check_recode(where)
         if self.kind == "ordinal" and (not self.order or len(set(self.order)) != len(self.order)):
             raise ParameterError(f"order of {where}", "a list of different texts, lowest first", list(self.order))
         if not isinstance(self.review, bool):
@@ -173,6 +179,18 @@ class ColumnDescription:
             raise ParameterError(f"separator of {where}", "left out where from is given", separator)
         elif len(set(self.from_columns)) != len(self.from_columns):
             raise ParameterError(f"from of {where}", "a list of different columns", list(self.from_columns))
+
+    def _check_recode(self, where: str) -> None:
+        """Refuse recoding of a column that is dropped, or of another kind."""
+        if self.recode is None:
+            return
+        if not isinstance(self.recode, Recode):
+            raise ParameterError(f"recode of {where}", "a table of keys such as top or prefix", type(self.recode))
+        if self.role in {"identifier", "pseudonym"}:
+            must = "left out: the cells of a column with this role are not released"
+            raise ParameterError(f"recode of {where}", must, self.recode.to_mapping())
+        kind = self.kind if self.kind != "nominal" else "concept" if self.ontologies else "text"
+        self.recode.require_kind(kind, where)
 
     def ontologies_are_valid(self) -> bool:
         """Return whether the ontology is given in a form that can be opened."""
@@ -206,6 +224,12 @@ class ColumnDescription:
         return self.unmatched == "drop" and self.has_concepts
 
 
+def _as_in_plan(value: Any) -> Any:
+    if isinstance(value, Recode):
+        return value.to_mapping()
+    return list(value) if isinstance(value, tuple) else value
+
+
 def column_schema() -> dict[str, Any]:
     """The JSON Schema of a column description."""
     from anonto.taxonomy.distance import MEASURES
@@ -219,6 +243,7 @@ def column_schema() -> dict[str, Any]:
         "na": texts,
         "from_columns": texts,
         "separator": {"type": "string", "minLength": 1},
+        "recode": recode_schema(),
         "review": {"type": "boolean"},
     }
     properties = {}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from anonto.errors import AllMissingError, ColumnError, ParameterError, PlanError, UnmatchedValuesError
+from anonto.errors import AllMissingError, ColumnError, FileError, ParameterError, PlanError, UnmatchedValuesError
 from anonto.wording import count_of, did_you_mean, list_names
 
 if TYPE_CHECKING:
@@ -142,4 +142,65 @@ def large_sets(column: str, cells: int, most: int) -> ColumnError:
         'elements, too many to match by meaning; use set_distance = "best-match-average", or leave the ontology out.',
         cells=cells,
         settings=("set_distance",),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ recoding
+
+
+def unknown_prefixes(values: Sequence[str], column: str, file: str, cells: int) -> ColumnError:
+    """Prefixes of a column that the table of populations does not have."""
+    verb = "is" if len(values) == 1 else "are"
+    return ColumnError(
+        f"{count_of(len(values), 'prefix', 'prefixes')} of column {column!r} ({count_of(cells, 'cell')}) {verb} not in "
+        f"{file!r}, so their populations are unknown; add them to the file, or fix the cells.",
+        values=values,
+        cells=cells,
+        settings=("recode",),
+    )
+
+
+def malformed_populations(file: str, fault: str) -> FileError:
+    """A file that does not have a prefix and a number of people in each line."""
+    return FileError(
+        f"{file!r} is not a table of prefixes and populations: {fault}; write two columns, such as 021,6500."
+    )
+
+
+def numbers_without_zeros(column: str) -> ColumnError:
+    """A column of numbers whose prefixes are wanted."""
+    return ColumnError(
+        f"Column {column!r} holds numbers, which have lost their leading zeros, so their prefixes would be wrong; "
+        "store it as text.",
+        settings=("recode",),
+    )
+
+
+def several_hierarchies(column: str) -> PlanError:
+    """A column to be generalised that is placed in several ontologies."""
+    return PlanError(
+        f"Column {column!r} has several ontologies, so it is not clear in which of them to generalise it; name one.",
+        settings=("recode",),
+    )
+
+
+def unknown_level(level: str, taxonomy: str, known: Sequence[str], deepest: int) -> PlanError:
+    """A named level that an ontology does not have."""
+    levels = f"its named levels are {list_names(known)}" if known else "it names no levels"
+    return PlanError(
+        f"Taxonomy {taxonomy!r} has no level {level!r}: {levels}; name one of these, or give a depth from 1 to "
+        f"{deepest:,}.",
+        settings=("recode",),
+    )
+
+
+def missing_level(values: Sequence[str], column: str, level: str, taxonomy: str, cells: int) -> ColumnError:
+    """Values whose concepts have no ancestor of a named level."""
+    verb = "has" if len(values) == 1 else "have"
+    return ColumnError(
+        f"{count_of(len(values), 'distinct value')} of column {column!r} ({count_of(cells, 'cell')}) {verb} no "
+        f"ancestor of level {level!r} in taxonomy {taxonomy!r}; complete the hierarchy, or generalise to a depth.",
+        values=values,
+        cells=cells,
+        settings=("recode",),
     )

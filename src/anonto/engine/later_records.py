@@ -23,7 +23,13 @@ from anonto.encoding.prepare import opener
 from anonto.encoding.refusals import all_missing
 from anonto.engine.later_values import LaterStep
 from anonto.engine.memory.source import InMemory
-from anonto.engine.refusals import no_strata_in_streams, not_a_fitted_plan, not_for_streams, ontology_in_memory
+from anonto.engine.refusals import (
+    no_strata_in_streams,
+    not_a_fitted_plan,
+    not_for_streams,
+    not_with_recoding,
+    ontology_in_memory,
+)
 from anonto.errors import FileError, GuessableSeedWarning, ParameterError
 from anonto.io.atomic_write import atomic_write
 from anonto.masking.applied import NO_ROWS
@@ -233,6 +239,8 @@ class TableMasker:
     def fit_to(cls, reference: Any, plan: Plan | Mapping[str, Any] | str | os.PathLike[str], seed: int | None) -> Self:
         """Fit a plan to a reference sample: see `anonto.fit`."""
         chosen = plan_of(plan)
+        if chosen.recoded:
+            raise not_with_recoding("anonto.fit", chosen.recoded)
         if chosen.has_units:
             raise not_for_units("Fitting for later records")
         _require_by_row(chosen)

@@ -138,3 +138,20 @@ def elements_only_in_memory() -> InputError:
         "The plan has a method that masks the elements of sets one by one, which works in memory only; allow more "
         "memory, give the table as one file, or choose another method for its sets."
     )
+
+
+def recoded_assessed_in_memory(columns: Sequence[str]) -> ClusterError:
+    """A release of a cluster whose plan recodes columns, and rows that do not fit into memory."""
+    return ClusterError(
+        f"A release with recoded columns ({quote_names(columns)}) is assessed where its rows fit into memory; allow "
+        "more memory (--memory, memory=), or assess a sample of its persons."
+    )
+
+
+def not_with_recoding(what: str, columns: Sequence[str]) -> PlanError:
+    """Work on a table as it is, with a plan that recodes it first."""
+    return PlanError(
+        f"{what} takes a table as it is, but the plan recodes {quote_names(columns)} first; recode the table once with "
+        "a plan without steps, and leave recode out.",
+        settings=("recode",),
+    )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anonto.encoding.frame_adapter import FrameAdapter, is_spark_frame
 from anonto.encoding.prepare import opener
+from anonto.engine.memory.recode import recode_table
 from anonto.engine.refusals import elements_only_in_memory, not_in_batches, only_for_clusters
 from anonto.errors import GuessableSeedWarning, InternalError
 from anonto.io.atomic_write import require_free
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
     from anonto.engine.spark.numbered_frame import NumberedFrame
     from anonto.masking.protocol import Engine
+    from anonto.masking.recoding import Recoding
     from anonto.random.streams import Seed
 
 TIMES_OTHER_FORMATS = 10
@@ -69,14 +71,23 @@ def mask(
 
         without_id = without_row_id(chosen, row_id)
         allowed = None if memory is None else parse_memory(memory)
+        if not chosen.has_units:
+            without_id.require_columns(table.columns)
+        numbered, recoding = number_rows(table, row_id), None
+        if chosen.recoded:
+            from anonto.engine.spark.recode import recode_frame
+
+            numbered, recoding = recode_frame(numbered, without_id)
+            without_id = recoding.plan
         if chosen.has_units:
-            return _with_warnings(_mask_units_on_cluster(number_rows(table, row_id), without_id, secret, allowed))
-        without_id.require_columns(table.columns)
-        return _with_warnings(_mask_rows(OnCluster(number_rows(table, row_id), allowed), without_id, secret))
+            release = _mask_units_on_cluster(numbered, without_id, secret, allowed)
+        else:
+            release = _mask_rows(OnCluster(numbered, allowed), without_id, secret)
+        return _with_warnings(release if recoding is None else recoding.complete(release))
     for name, given in (("row_id", row_id), ("memory", memory)):
         if given is not None:
             raise only_for_clusters(name)
-    return _with_warnings((_mask_units if chosen.has_units else _mask_in_memory)(table, chosen, secret))
+    return _with_warnings(_mask_here(table, chosen, secret))
 
 
 def mask_file(
@@ -129,8 +140,9 @@ def mask_file(
             release = _with_warnings(masked)
             release.write_outputs(outputs, keep_order=keep_order, force=force)
         return release.in_order() if keep_order else release
-    with _open_engine(table, chosen, limit, target) as engine:
-        release = _with_warnings(_mask_rows(engine, chosen, _secret(seed)))
+    with _open_engine(table, chosen, limit, target) as (engine, recoding):
+        masked_rows = _mask_rows(engine, chosen if recoding is None else recoding.plan, _secret(seed))
+        release = _with_warnings(masked_rows if recoding is None else recoding.complete(masked_rows))
         release.write_outputs(outputs, keep_order=keep_order, force=force)
     return release.in_order() if keep_order else release
 
@@ -153,17 +165,26 @@ def _goes_over_files(table: str | os.PathLike[str], plan: Plan, memory: int | No
 
 
 @contextmanager
-def _open_engine(table: str | os.PathLike[str], plan: Plan, memory: int | None, output: Path) -> Iterator[Engine]:
-    """The engine for a table: over files if it is several Parquet files or exceeds the memory limit, else in memory."""
+def _open_engine(
+    table: str | os.PathLike[str], plan: Plan, memory: int | None, output: Path
+) -> Iterator[tuple[Engine, Recoding | None]]:
+    """The engine for a table: over files if it is several Parquet files or exceeds the memory limit, else in memory.
+
+    Also what was recoded, if the plan recodes a column.
+    """
     if not _goes_over_files(table, plan, memory, output):
         from anonto.engine.memory.source import InMemory
 
-        yield InMemory(table, plan)
+        if plan.recoded:
+            recoded, recoding = recode_table(table, plan)
+            yield InMemory(recoded, recoding.plan), recoding
+        else:
+            yield InMemory(table, plan), None
         return
     from anonto.engine.files.source import OverFiles
 
     with OverFiles.open(table, plan, memory or DEFAULT_MEMORY, output) as engine:
-        yield engine
+        yield engine, engine.recoding
 
 
 def _with_warnings(release: Release) -> Release:
@@ -199,6 +220,14 @@ def _mask_in_memory(table: Any, plan: Plan, seed: Seed) -> Release:
     rest = replace(plan, steps=tuple(step for n, step in enumerate(plan.steps) if n not in found))
     release = _mask_rows(InMemory(masked, rest), rest, seed)
     return replace(release, outcome=with_elements(plan, release.outcome, found, seed))
+
+
+def _mask_here(table: Any, plan: Plan, seed: Seed) -> Release:
+    """Mask a table in memory, after its cells are recoded."""
+    if plan.recoded:
+        recoded, recoding = recode_table(table, plan)
+        return recoding.complete(_mask_here(recoded, recoding.plan, seed))
+    return (_mask_units if plan.has_units else _mask_in_memory)(table, plan, seed)
 
 
 def _mask_units(table: Any, plan: Plan, seed: Seed) -> Release:
@@ -240,7 +269,7 @@ def _masked_units(
 ) -> Iterator[Release]:
     """The masked records of a file, in memory or over files, that leave as rows."""
     if not _goes_over_files(table, plan, memory, output):
-        yield _mask_units(table, plan, seed)
+        yield _mask_here(table, plan, seed)
         return
     if masks_elements(plan):
         raise elements_only_in_memory()
@@ -253,8 +282,9 @@ def _masked_units(
             raise InternalError("Records over files were masked elsewhere.")
         n_records = release.evidence["n_records"]
         rows = MaskedUnitsOverFiles(units, release.masked_rows, release.identifiers, n_records, seed)
-        release.evidence.update(units.found.evidence(plan, rows.n_rows))
-        yield replace(release, masked_rows=rows)
+        release.evidence.update(units.found.evidence(units.given, rows.n_rows))
+        released = replace(release, masked_rows=rows)
+        yield released if units.recoding is None else units.recoding.complete(released)
 
 
 def _fits(path: Path, plan: Plan, memory: int) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anonto.errors import MalformedFileError, ParameterError
 from anonto.wording import clip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -72,6 +73,8 @@ def _value(key: str, value: Any) -> str:
         return repr(value)
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(key, one) for one in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(_pairs(value))} }}"
     raise ParameterError(
         key, "a text, a number, true or false, or a list of these to be written in a plan file", type(value)
     )

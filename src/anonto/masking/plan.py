@@ -179,6 +179,16 @@ class Plan:
         return person if person is not None and self.description(person).role == "pseudonym" else None
 
     @property
+    def recoded(self) -> tuple[str, ...]:
+        """The columns whose cells are recoded before anything else is done."""
+        return tuple(name for name, one in self.columns.items() if one.recode is not None)
+
+    def without_recoding(self) -> Plan:
+        """The plan for the table as it is."""
+        columns = {name: replace(one, recode=None) for name, one in self.columns.items()}
+        return replace(self, columns=MappingProxyType(columns))
+
+    @property
     def at_most(self) -> int | None:
         """How many rows of one person are used; None for all."""
         return self.table.get("at_most")
@@ -214,7 +224,7 @@ class Plan:
     @property
     def as_given(self) -> Plan:
         """The plan as its author wrote it, also where the records were made from rows first."""
-        return self.made_from or self
+        return self if self.made_from is None else self.made_from.as_given
 
     @property
     def repeats_rows(self) -> bool:
@@ -422,10 +432,14 @@ class Plan:
 
     @property
     def ontology_files(self) -> tuple[Path, ...]:
-        """The files of the ontologies that are named by a path, which no output may replace; of a folder, all in it."""
+        """The files of ontologies and populations that are named by a path, which no output may replace.
+
+        Of a folder these are all files in it.
+        """
         from anonto.io.atomic_write import files_at
 
         named = {one for column in self.columns.values() for one in column.ontologies if isinstance(one, str)}
+        named |= {one.recode.population for one in self.columns.values() if one.recode and one.recode.population}
         found = []
         for name in sorted(named):
             in_folder = files_at(self.folder / name) if self.folder is not None else []

@@ -35,7 +35,7 @@ from anonto.methods.grid_swap import CellMethod, Grid, draw_key, exchange_in_cel
 from anonto.methods.memory import BYTES_PER_MOVE, BYTES_PER_RECORD
 from anonto.methods.parameters import ODD, WIDTH, whole
 from anonto.methods.words import Words
-from anonto.taxonomy.closure import closure
+from anonto.taxonomy.closure import ancestors_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -256,18 +256,4 @@ def _at_best_depth(part: NominalSpace, bins: int) -> Longs:
 def _ancestors_at(part: NominalSpace, depth: int) -> Longs:
     """The ancestor of each value at a depth, of several the one with the smallest id, or itself where it is above."""
     taxonomy = part.domain
-    numbers = taxonomy.numbers(part.concepts)
-    above = closure(taxonomy, numbers)
-    value = np.repeat(np.arange(numbers.size), above.sizes)
-    ancestor = above.ancestors[: int(above.offsets[-1])]
-    at_depth = taxonomy.depths[ancestor] == depth
-    value, ancestor = value[at_depth], ancestor[at_depth]
-    candidates = np.array(sorted(np.unique(ancestor).tolist(), key=lambda number: taxonomy.ids[number]), dtype=np.int64)
-    rank = np.full(len(taxonomy), candidates.size)
-    rank[candidates] = np.arange(candidates.size)
-    smallest = np.full(numbers.size, candidates.size)
-    np.minimum.at(smallest, value, rank[ancestor])
-    found = smallest < candidates.size
-    chosen = numbers.astype(np.int64)
-    chosen[found] = candidates[smallest[found]]
-    return chosen
+    return ancestors_at(taxonomy, taxonomy.numbers(part.concepts), taxonomy.depths == depth)

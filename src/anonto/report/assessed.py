@@ -12,6 +12,7 @@ from anonto.attacks.shares import percent
 from anonto.methods.parameters import STEP_KEYS
 from anonto.report.attacks import attack_row, is_shown
 from anonto.report.counts import NOT_SHOWN
+from anonto.report.data import recoded_columns
 from anonto.report.editions import edition_of, has_widths, parameters_shown, public_parameters, words_for
 from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed
 from anonto.report.known_codes import known_codes_curves
@@ -106,6 +107,8 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
     roles |= {name: "stratum" for step in proved for name in step.get("within", ())}
     released = [{"name": name, "role": roles.get(name)} for name in facts["released_as_is"]]
     masked = [name for step in plan["steps"] for name in step["columns"]]
+    recoded = recoded_columns(facts.get("recoded", {}), plan["columns"], with_counts=gate.is_internal)
+    only_recoded = [one for one in recoded if one["name"] not in masked]
     data: dict[str, Any] = {
         "format": FORMAT,
         "edition": chosen,
@@ -114,14 +117,15 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
             "records": gate.known(facts["records"]),
             **({"rows": gate.known(facts["released_rows"])} if "released_rows" in facts else {}),
             "dropped_records": gate.about(()).count(facts["dropped_records"]) if _drops(plan) else gate.known(0),
-            "columns": gate.known(len(masked) + len(released) + len(facts["dropped_columns"])),
+            "columns": gate.known(len(masked) + len(released) + len(only_recoded) + len(facts["dropped_columns"])),
             "masked": masked,
             "dropped_columns": list(facts["dropped_columns"]),
             "released_as_is": released,
             "not_attacked": list(facts["not_attacked"]),
             **({"weight": facts["weight"]} if "weight" in facts else {}),
         },
-        "warnings": released_warnings(released, facts.get("weight")),
+        "warnings": released_warnings([*released, *only_recoded], facts.get("weight")),
+        **({"recoded": recoded} if recoded else {}),
         "steps": [_step(number, step, facts, gate) for number, step in enumerate(plan["steps"])],
         "columns": [_column(name, step, found, gate) for step in plan["steps"] for name in step["columns"]],
         "attacks": [_attack(one, found, gate) for one in found.risk if is_shown(one, gate)],

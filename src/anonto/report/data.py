@@ -87,18 +87,21 @@ def report_data(release: ReleaseLike) -> dict[str, Any]:
         {"name": name, "role": plan["columns"].get(name, {}).get("role")} for name in evidence["released_as_is"]
     ]
     dropped = list(evidence.get("dropped_columns", ()))
+    recoded = recoded_columns(evidence.get("recoded", {}), plan["columns"], with_counts=True)
+    only_recoded = [one for one in recoded if one["name"] not in masked]
     return {
         "anonto": version("anonto"),
         "table": {
             "records": evidence["n_records"],
             **({"rows": evidence["rows"]["after"]} if "rows" in evidence else {}),
             "dropped_records": show_count(evidence.get("dropped_records", 0)),
-            "columns": len(masked) + len(released) + len(dropped),
+            "columns": len(masked) + len(released) + len(only_recoded) + len(dropped),
             "masked": masked,
             "dropped_columns": dropped,
             "released_as_is": released,
         },
-        "warnings": warnings_of(released),
+        "warnings": warnings_of([*released, *only_recoded]),
+        "recoded": recoded,
         "steps": [_step(step, step.get("elements", evidence["n_records"])) for step in evidence["steps"]],
         "columns": [
             _column(name, step, release.masked[name], step.get("elements", evidence["n_records"]))
@@ -107,6 +110,21 @@ def report_data(release: ReleaseLike) -> dict[str, Any]:
         ],
         "plan": to_toml(strip_paths(release.plan.as_given.to_dict()), {}).strip() + "\n",
     }
+
+
+def recoded_columns(
+    evidence: Mapping[str, Mapping[str, Any]], columns: Mapping[str, Mapping[str, Any]], *, with_counts: bool
+) -> list[dict[str, Any]]:
+    """The columns that were recoded before the steps; counts follow from the original, and are for its owner."""
+    return [
+        {
+            "name": name,
+            "role": columns.get(name, {}).get("role"),
+            "how": one["how"],
+            **({"changed": _part(one["changed"], one["cells"]), "rmse": one["rmse"]} if with_counts else {}),
+        }
+        for name, one in evidence.items()
+    ]
 
 
 def to_json(data: Mapping[str, Any]) -> str:
@@ -155,10 +173,16 @@ def _part(count: int, n_records: int) -> dict[str, Any]:
 def strip_paths(plan: Mapping[str, Any]) -> dict[str, Any]:
     """A plan with the names of ontologies instead of their paths."""
     columns = {
-        name: {key: _name_of(value) if key == "ontology" else value for key, value in description.items()}
+        name: {key: _without_path(key, value) for key, value in description.items()}
         for name, description in plan["columns"].items()
     }
     return {**plan, "columns": columns}
+
+
+def _without_path(key: str, value: Any) -> Any:
+    if key == "recode" and "population" in value:
+        return {**value, "population": _name_of(value["population"])}
+    return _name_of(value) if key == "ontology" else value
 
 
 def _name_of(ontology: Any) -> Any:

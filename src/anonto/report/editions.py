@@ -27,7 +27,7 @@ EDITIONS: tuple[Edition, ...] = ("internal", "public")
 
 DESCRIBED = (
     *("kind", "role", "ontology", "root", "measure", "information_content", "missing", "unmatched"),
-    *("from", "separator", "set_distance"),
+    *("from", "separator", "set_distance", "recode"),
 )
 """The keys of a column's description that may be published; the others may list cells."""
 

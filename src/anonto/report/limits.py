@@ -72,7 +72,8 @@ def _knowledge(data: Data) -> list[str]:
     if data["measured"]["on"] == "nothing":
         return []
     known = list(dict.fromkeys(name for one in data["attacks"] for name in one["columns"]))
-    others = [one["name"] for one in data["table"]["released_as_is"] if one["name"] not in known]
+    released = [*data["table"]["released_as_is"], *data.get("recoded", ())]
+    others = [one["name"] for one in released if one["name"] not in known]
     if not others:
         return []
     return [

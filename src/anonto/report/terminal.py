@@ -21,6 +21,7 @@ def terminal_summary(data: Mapping[str, Any]) -> list[str]:
         lines.append(f"dropped: {list_names(table['dropped_columns'])}")
     if table["dropped_records"]:
         lines.append(f"records dropped: {table['dropped_records']}")
+    lines += [f"recoded {one['name']}: {one['how']}" for one in data["recoded"]]
     width = max((len(column["name"]) for column in data["columns"]), default=0)
     lines += [
         f"{column['name']:<{width}}  {column['method']}: {column['changed']['share']} changed, "

@@ -255,7 +255,9 @@ def _only_of_proofs(data: Data) -> bool:
 
 def _unmasked_columns(data: Data) -> list[str]:
     """Columns that are released unmasked and may be known: declared so, or not described at all."""
-    return [one["name"] for one in data["table"]["released_as_is"] if one["role"] in {"quasi-identifier", None}]
+    recoded = [one for one in data.get("recoded", ()) if one["name"] not in data["table"]["masked"]]
+    released = [*data["table"]["released_as_is"], *recoded]
+    return [one["name"] for one in released if one["role"] in {"quasi-identifier", None}]
 
 
 TO_DO = {

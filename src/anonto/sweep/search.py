@@ -11,6 +11,7 @@ import numpy as np
 
 from anonto.encoding.frame_adapter import FrameAdapter
 from anonto.encoding.prepare import opener
+from anonto.engine.memory.recode import recode_table
 from anonto.engine.memory.units import FOR_LOOKING, units_of
 from anonto.errors import ParameterError
 from anonto.io.reading import read_table
@@ -81,8 +82,12 @@ def sweep(
     if workers is not None:
         _require_whole("workers", workers)
     given_plan = plan_of(plan)
-    persons = units_of(table, given_plan, FOR_LOOKING) if given_plan.has_units else None
-    chosen = given_plan if persons is None else persons.plan
+    own_plan = given_plan
+    if given_plan.recoded:
+        table, recoding = recode_table(table, given_plan)
+        own_plan = recoding.plan
+    persons = units_of(table, own_plan, FOR_LOOKING) if own_plan.has_units else None
+    chosen = own_plan if persons is None else persons.plan
     limit = None if max_risk is None else require_risk(max_risk)
     columns = masked_columns(chosen)
     open_once = opener(chosen.folder)
@@ -92,7 +97,7 @@ def sweep(
         read = read_table(table, **chosen.reading)
         adapter = FrameAdapter(read.frame, origin=read.origin)
     else:
-        adapter = FrameAdapter(table)
+        adapter = table if isinstance(table, FrameAdapter) else FrameAdapter(table)
     all_records, n_records = _select_columns(adapter, chosen, columns), len(adapter)
     frame = _draw_sample(all_records, sample)
     described = [name for name in frame.columns if name in chosen.columns or name in columns]

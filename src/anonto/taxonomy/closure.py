@@ -10,7 +10,7 @@ import numpy as np
 from anonto.taxonomy import kernels
 
 if TYPE_CHECKING:
-    from anonto.arrays import Ints, Longs
+    from anonto.arrays import Bools, Ints, Longs
     from anonto.taxonomy.taxonomy import Taxonomy
 
     ClosureRows = tuple[Longs, Ints, Ints]
@@ -55,3 +55,21 @@ def renumber_ancestors(n_concepts: int, *closures: Closure) -> tuple[Longs, list
         used[one.ancestors] = True
     new_number = np.cumsum(used, dtype=np.int32) - np.int32(1)
     return np.flatnonzero(used), [Closure(c.offsets, new_number[c.ancestors], c.paths) for c in closures]
+
+
+def ancestors_at(taxonomy: Taxonomy, numbers: Ints, wanted: Bools) -> Longs:
+    """The ancestor of each concept among the wanted ones, of several that with the smallest id; itself without one."""
+    above = closure(taxonomy, numbers)
+    value = np.repeat(np.arange(numbers.size), above.sizes)
+    ancestor = above.ancestors[: int(above.offsets[-1])]
+    is_wanted = wanted[ancestor]
+    value, ancestor = value[is_wanted], ancestor[is_wanted]
+    candidates = np.array(sorted(np.unique(ancestor).tolist(), key=lambda number: taxonomy.ids[number]), dtype=np.int64)
+    rank = np.full(len(taxonomy), candidates.size)
+    rank[candidates] = np.arange(candidates.size)
+    smallest = np.full(numbers.size, candidates.size)
+    np.minimum.at(smallest, value, rank[ancestor])
+    found = smallest < candidates.size
+    chosen = numbers.astype(np.int64)
+    chosen[found] = candidates[smallest[found]]
+    return chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +13,14 @@ import polars as pl
 
 from anonto.encoding.comparison import BothCells, compare_column
 from anonto.encoding.frame_adapter import FrameAdapter
+from anonto.encoding.recoded_values import labelled
 from anonto.encoding.refusals import missing_cells, unmatched_values
 from anonto.encoding.series import as_text_series, not_unicode
 from anonto.encoding.value_space import NumericSpace
+from anonto.engine.memory.recode import recode_table
 from anonto.errors import InputError
 from anonto.io.reading import read_table
+from anonto.masking.plan import Plan
 from anonto.wording import is_unicode
 
 if TYPE_CHECKING:
@@ -24,7 +28,6 @@ if TYPE_CHECKING:
     from anonto.encoding.comparison import ComparedColumn
     from anonto.encoding.description import ColumnDescription
     from anonto.encoding.prepare import Opener
-    from anonto.masking.plan import Plan
 
 
 def own_record(record: Any, plan: Plan) -> FrameAdapter:
@@ -45,6 +48,19 @@ def own_record(record: Any, plan: Plan) -> FrameAdapter:
     if len(adapter) != 1 and (plan.person is None or not len(adapter)):
         raise not_one_record(len(adapter))
     return adapter
+
+
+def recode_own(own: FrameAdapter, released: FrameAdapter, plan: Plan) -> tuple[FrameAdapter, Plan]:
+    """A person's own record with her cells recoded as the plan says, and the plan of the recoded table."""
+    there = {name: one for name, one in plan.columns.items() if name in own.names}
+    recoded, recoding = recode_table(own, Plan(MappingProxyType(there), folder=plan.folder))
+    after = dict(recoding.plan.columns)
+    for name, one in recoding.columns.items():
+        recode = one.given.recode
+        if recode is not None and recode.has_labels and name in released.names:
+            texts = {*released.encode(name).values, *recoded.encode(name).values} - set(one.given.na)
+            after[name] = labelled(replace(one.given, recode=None), recode, texts)
+    return recoded, replace(plan, columns=MappingProxyType({**plan.columns, **after}))
 
 
 def open_table(table: Any, plan: Plan) -> FrameAdapter:

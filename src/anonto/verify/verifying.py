@@ -27,7 +27,7 @@ from anonto.encoding.series import as_text_series
 from anonto.errors import ColumnError, PlanError
 from anonto.io.table import missing_column
 from anonto.masking.plan import plan_of
-from anonto.verify.own_record import compare_cell, open_table, own_record
+from anonto.verify.own_record import compare_cell, open_table, own_record, recode_own
 from anonto.verify.own_rows import as_records, needed_columns
 from anonto.verify.plausible_rows import find_plausible_rows, keeps_values, number_of, why_no_promise
 from anonto.verify.words import sentences_of
@@ -131,6 +131,8 @@ def verify(record: Any, release: Any, plan: Plan | Mapping[str, Any] | str | os.
     for name in needed:
         if name not in released.names:
             raise missing_column(name, released.names)
+    if chosen.recoded:
+        own, chosen = recode_own(own, released, chosen)
     if chosen.has_units:
         chosen, own, released = as_records(own, released, chosen)
     open_once = opener(chosen.folder)

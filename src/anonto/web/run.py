@@ -51,7 +51,7 @@ _warm: set[frozenset[Any]] = set()
 
 def risk_before(given: dict[str, Any], report: Report) -> dict[str, Any]:
     """Disclosure risk of the raw table: unique combinations, and attacks on it as if it were released."""
-    plan = open_plan({**given, "plan": {**given["plan"], "steps": []}})
+    plan = open_plan({**given, "plan": {**given["plan"], "steps": []}}).without_recoding()
     report({"phase": "profile"})
     found = profile(table_of(given), plan)
     report({"phase": "attack"})

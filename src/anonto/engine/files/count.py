@@ -120,7 +120,7 @@ def encode_columns(
 
             in_threads(encode, slices(0, len(names), 1))
             sizes.append(batch.height)
-        _require_few_values(encoders, plan, limit)
+        require_few_values(encoders, plan, limit)
     for file in raw.values():
         file.finish()
     if not names:
@@ -128,7 +128,7 @@ def encode_columns(
     return {name: encoder.dictionary() for name, encoder in encoders.items()}, CodesOnDisk(raw, sizes, n_rows)
 
 
-def _require_few_values(encoders: Mapping[str, DictionaryEncoder], plan: Plan, limit: MemoryLimit) -> None:
+def require_few_values(encoders: Mapping[str, DictionaryEncoder], plan: Plan, limit: MemoryLimit) -> None:
     """Refuse columns whose distinct values alone fill the memory."""
     needed = {name: encoder.n_bytes for name, encoder in encoders.items()}
     if sum(needed.values()) > limit.for_step:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from anonto.engine.files.apply import apply_on_disk
 from anonto.engine.files.bins import BinsOnDisk
 from anonto.engine.files.count import encode_columns
+from anonto.engine.files.recode import recode_batches
 from anonto.engine.files.sink import MaskedTable
 from anonto.engine.files.spill import SpillFile
 from anonto.engine.files.workspace import workspace
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from anonto.io.table import Origin
     from anonto.masking.fitted import FittedPlan
     from anonto.masking.plan import Plan
+    from anonto.masking.recoding import Recoding
     from anonto.masking.released import ReleasedColumn, Tallies
     from anonto.methods.grid_swap import CellMethod
 
@@ -48,6 +50,8 @@ class OverFiles:
     source: TableBatches
     limit: MemoryLimit
     folder: Path
+    recoding: Recoding | None = None
+    """What was recoded, if the plan recodes a column."""
     _files: list[SpillFile] = field(default_factory=list)
     _codes: CodesOnDisk | None = None
 
@@ -56,9 +60,11 @@ class OverFiles:
     def open(cls, table: str | os.PathLike[str], plan: Plan, memory: int, output: Path) -> Iterator[OverFiles]:
         """Open a table file, or several, with a temporary folder beside the output."""
         with workspace(output) as folder:
-            source = open_batches(table, **plan.reading)
+            source, limit = open_batches(table, **plan.reading), MemoryLimit(memory)
             plan.require_columns(list(source.schema))
-            with cls.within(folder, source, MemoryLimit(memory)) as engine:
+            recoded = recode_batches(source, plan, limit) if plan.recoded else None
+            with cls.within(folder, recoded or source, limit) as engine:
+                engine.recoding = None if recoded is None else recoded.recoding
                 yield engine
 
     @classmethod

@@ -21,6 +21,7 @@ from anonto.encoding.frame_adapter import FrameAdapter
 from anonto.encoding.series import as_text_series
 from anonto.encoding.set_space import ELEMENT
 from anonto.engine.files.bins import files_of_cells
+from anonto.engine.files.recode import recode_batches
 from anonto.engine.files.sink import read_in_order, rows_in_file, shuffle
 from anonto.engine.files.sorted_runs import PLACE, SortedRuns
 from anonto.engine.files.source import OverFiles
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from anonto.io.batches import TableBatches
     from anonto.io.table import Origin
     from anonto.masking.plan import Plan
+    from anonto.masking.recoding import Recoding
     from anonto.random.streams import RowOrder, Seed
 
 TIMES_AS_UNITS = 4
@@ -68,6 +70,8 @@ class UnitsOverFiles:
     found: UnitFacts
     engine: OverFiles
     """Its records."""
+    recoding: Recoding | None = None
+    """What was recoded in its rows, if its plan recodes a column."""
 
     @property
     def plan(self) -> Plan:
@@ -90,8 +94,11 @@ def open_units(
     """
     limit = MemoryLimit(memory)
     with workspace(output) as folder:
-        rows = open_batches(table, **plan.reading)
+        rows: TableBatches = open_batches(table, **plan.reading)
         require_columns(plan, list(rows.schema))
+        recoded = recode_batches(rows, plan, limit) if plan.recoded else None
+        if recoded is not None:
+            rows, plan = recoded, recoded.recoding.plan
         path = folder / "records.parquet"
         if plan.person is None:
             found = _records_of_rows(rows, plan, limit, path)
@@ -99,7 +106,7 @@ def open_units(
             found = _records_of_persons(rows, plan, limit, path, seed)
         records = ParquetBatches([path], rows.origin.name, made_from=rows.origin)
         with OverFiles.within(folder, records, limit) as engine:
-            units = UnitsOverFiles(rows, plan, found, engine)
+            units = UnitsOverFiles(rows, plan, found, engine, None if recoded is None else recoded.recoding)
             units.plan.require_columns(engine.names)
             yield units
 

@@ -98,7 +98,7 @@ class MaskedFrame:
     def _spark_type(self, name: str, kinds: Mapping[str, Any]) -> Any:
         from pyspark.sql.pandas.types import from_arrow_type
 
-        kind = from_arrow_type(kinds[name]) if name in kinds else self.source.table.frame.schema[name].dataType
+        kind = from_arrow_type(kinds[name]) if name in kinds else self.source.table.schema[name].dataType
         return without_metadata(kind)
 
     # ------------------------------------------------------------------------------------------ what a release asks

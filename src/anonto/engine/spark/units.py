@@ -103,7 +103,7 @@ def make_records(rows: NumberedFrame, given: Plan, memory: int | None, seed: See
     numbered = _numbered_rows(rows, names, plan.person)
     if plan.person is not None:
         numbered = numbered.repartition(max(1, -(-rows.table.n_stored // ROWS_OF_A_TASK)), quote_name(PERSON))
-    schema = _schema_of_records(frame.schema, plan, blank)
+    schema = _schema_of_records(rows.table.schema, plan, blank)
     task = RecordsTask(plan, tuple(frame.columns), tuple(blank), tuple(schema.fieldNames()), seed)
     with rows.table.own_splits():
         unsorted = write_scratch(
@@ -135,7 +135,7 @@ def _numbered_rows(rows: NumberedFrame, names: Sequence[str], person: str | None
     """Some columns of the rows, the numbers of these, and the person of each as a text."""
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-    schema = rows.table.frame.schema
+    schema = rows.table.schema
     own = [StructField(name, schema[name].dataType) for name in names]
     further = [StructField(NUMBER, LongType()), StructField(PERSON, StringType())]
     task = NumberingTask(rows.table.row_groups, _count_before(rows), person)

@@ -1,0 +1,26 @@
+"""Recodes tables on a cluster: values are counted there, recoded on the driver, and put in as tasks read the rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from anonto.encoding.prepare import opener
+from anonto.engine.spark.count import CountingTask, merge_counts
+from anonto.masking.recoding import Recoding, fit_recoding
+
+if TYPE_CHECKING:
+    from anonto.engine.spark.numbered_frame import NumberedFrame
+    from anonto.masking.plan import Plan
+
+
+def recode_frame(source: NumberedFrame, plan: Plan) -> tuple[NumberedFrame, Recoding]:
+    """A DataFrame whose rows have recoded cells as soon as a task reads them."""
+    table, names = source.table, plan.recoded
+    plan.require_columns(table.frame.columns)
+    task = CountingTask(table.row_groups, names)
+    contents = table.collect_results(task, names, "Counting the values of recoded columns")
+    counted = merge_counts(contents, task, table.types(names)).columns
+    recoding = fit_recoding(counted, plan, opener(plan.folder))
+    slim = {name: one.slim() for name, one in recoding.columns.items()}
+    return replace(source, table=replace(table, recoded=slim)), recoding
