@@ -32,6 +32,7 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("semantic-noise", "lin", {"noise_level": 0.3}),
     ("semantic-noise-joint", "ancestor", {"noise_level": 0.3}),
     ("taxonomy-exponential", "lin", {"epsilon": 2.0}),
+    ("generalise", "lin", {"k": 3, "suppress": 0.05}),
 ]
 RUNS_OF_PERSONS: list[tuple[str, str, dict[str, Any]]] = [
     ("group-swap", "wu-palmer", {"k": 4}),

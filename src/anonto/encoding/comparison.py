@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.encoding.columns import Column, encode
+from anonto.encoding.generalised_space import OPENS_INTERVAL, STAR, read_middles
 from anonto.encoding.missing_codes import NULL, missing_codes
 from anonto.encoding.prepare import prepare
 from anonto.encoding.records import count_records
@@ -15,13 +16,13 @@ from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import MeanSpace, NominalSpace, NumericSpace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     import polars as pl
 
     from anonto.arrays import Bools, Codes, Floats, Integers, Longs
     from anonto.encoding.description import ColumnDescription
-    from anonto.encoding.prepare import Opener
+    from anonto.encoding.prepare import Opener, PreparedColumn
     from anonto.encoding.value_space import ValueSpace
 
 
@@ -95,6 +96,8 @@ class ComparedColumn:
     """How many people of the population each row stands for, in both tables; None where rows are counted."""
     held_out: Codes | None = None
     """The code of each person held out, for whom no row counts; None where there are none."""
+    n_exact: int | None = None
+    """How many of the values, the first ones, are no intervals of a release; None where no value is one."""
 
     def written_codes(self, which: str) -> Codes:
         """Numbers for the cells of one table as they are written."""
@@ -143,6 +146,8 @@ class ComparedColumn:
         keys: Sequence[Any] = range(self.n_values)
         if isinstance(value_space, NumericSpace):
             keys = value_space.numbers.tolist()
+            if self.n_exact is not None:  # An interval means something else than the number in its middle.
+                keys = [*keys[: self.n_exact], *self.values[self.n_exact :]]
         elif isinstance(value_space, NominalSpace):
             keys = value_space.concepts
         elif isinstance(value_space, SetSpace):
@@ -201,7 +206,7 @@ def compare_column(
         else np.concatenate([amounts.original, amounts.masked, *further]),
     )
     tolerant = replace(description, missing="keep", unmatched=_tolerant(description.unmatched))
-    prepared = prepare(name, all_tables, tolerant, open_once)
+    prepared, n_exact = _prepare_with_intervals(name, all_tables, set(tables[0].values), tolerant, open_once)
     first, second, *others = np.split(prepared.column.codes, np.cumsum([len(column) for column in tables[:-1]]))
     value_space = prepared.value_space
     if isinstance(value_space, NumericSpace):
@@ -209,7 +214,48 @@ def compare_column(
         value_space = replace(value_space, extent=float(np.ptp(before)) if before.size else 0.0)
     texts = prepared.column.values
     own = others[0] if others else None
-    return ComparedColumn(name, description, value_space, first, second, amounts, texts, numbers, weights, own)
+    return ComparedColumn(name, description, value_space, first, second, amounts, texts, numbers, weights, own, n_exact)
+
+
+def _prepare_with_intervals(
+    name: str, column: Column, before: Collection[str], description: ColumnDescription, open_once: Opener
+) -> tuple[PreparedColumn, int | None]:
+    """A column whose released intervals of numbers or ranks, placed in their middle, follow all other values.
+
+    A cell that stands for every number is one without a value.
+
+    Args:
+        name: The column.
+        column: The cells of both tables.
+        before: The texts of the original: what stands there is no interval.
+        description: What the plan says of it.
+        open_once: Opens its ontologies.
+
+    Returns:
+        The column, and how many of its values are no intervals; None where all are.
+    """
+    if description.kind not in {"numeric", "ordinal"} or len(before) == len(column.values):
+        return prepare(name, column, description, open_once), None
+    stars = np.array([*(text == STAR and text not in before for text in column.values), False])
+    column = column.without(stars) if stars.any() else column  # ``*`` says nothing about a number or a rank
+    texts, order = column.values, description.order
+    could_be = np.array([text not in before and text[:1] in OPENS_INTERVAL for text in texts])
+    if not could_be.any():
+        return prepare(name, column, description, open_once), None
+    plain = column.without(np.append(could_be, np.False_))
+    prepared = prepare(name, plain, description, open_once)
+    numeric = prepared.value_space
+    released = [text for text, is_one in zip(texts, could_be.tolist(), strict=True) if is_one]
+    if not isinstance(numeric, NumericSpace):
+        return prepare(name, column, description, open_once), None
+    middles = read_middles(released, numeric.numbers, order)
+    if np.isnan(middles).any():
+        return prepare(name, column, description, open_once), None
+    n_exact = numeric.numbers.size
+    place_of = {text: code for code, text in enumerate((*plain.values, *released))}
+    both = Column(tuple(place_of), _renumber(column, place_of), amounts=column.amounts)
+    value_space = replace(numeric, numbers=np.concatenate([numeric.numbers, middles]), counts=both.counts)
+    return replace(prepared, column=both, value_space=value_space), n_exact
 
 
 def _numbers_of_cells(encoded: tuple[Column, Column], cells: tuple[pl.Series, pl.Series]) -> tuple[Codes, Codes]:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 
 CODES_AT_ONCE = 1 << 18
+NO_ROW = -1
+"""In place of a row to take a cell from: the new cell is null."""
 
 
 class FrameAdapter:
@@ -177,7 +179,7 @@ class FrameAdapter:
 
         Args:
             names: The columns that stay.
-            sources: For these columns, the row that each cell is taken from.
+            sources: For these columns, the row that each cell is taken from; `NO_ROW` for a null.
             further: Cells that no row has; they are numbered after the rows.
             rows: The rows of the other columns, in order; None for all.
         """
@@ -188,7 +190,7 @@ class FrameAdapter:
             column = self.native(name)
             with refuse_unmovable(name, column.type):
                 column = longer_arrow(column, further[name]) if name in further else column
-                cells = take_rows(column, sources.get(name, np.arange(len(self)) if rows is None else rows))
+                cells = _take_or_null(column, sources.get(name, np.arange(len(self)) if rows is None else rows))
                 columns[name] = plain_floats_arrow(cells) if name in sources else cells
         return self._arrow(columns)
 
@@ -210,7 +212,7 @@ class FrameAdapter:
             if name in sources:
                 column = self.native(name)
                 column = _longer_pandas(column, further[name]) if name in further else column
-                column = _plain(column.take(sources[name]))
+                column = _plain(_take_pandas(column, sources[name]))
                 column.index = out.index
                 out.isetitem(place, column)
         return out
@@ -288,6 +290,30 @@ def _longer_pandas(column: Any, further: NewCells) -> Any:
     else:
         cells = pd.Series(_in_the_kind_of(column, further), dtype=column.dtype)
     return pd.concat([column, cells])
+
+
+def _take_pandas(column: Any, sources: Integers) -> Any:
+    """Some cells of a column; null for `NO_ROW`, in a type that can hold it and all other cells as they are."""
+    import pandas as pd
+
+    nulls = sources == NO_ROW
+    cells = column.take(np.where(nulls, 0, sources))
+    if not nulls.any():
+        return cells
+    if cells.dtype == object:
+        objects = cells.to_numpy(copy=True)
+        objects[nulls] = None
+        return pd.Series(objects, index=cells.index, name=cells.name, dtype=object)
+    is_plain = isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iub"
+    return (cells.convert_dtypes() if is_plain else cells).mask(nulls)
+
+
+def _take_or_null(column: Any, sources: Integers) -> Any:
+    """Some cells of a pyarrow column; null for `NO_ROW`."""
+    import pyarrow as pa
+
+    nulls = sources == NO_ROW
+    return take_rows(column, pa.array(sources, mask=nulls) if nulls.any() else sources)
 
 
 def _holds_text(column: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anonto.encoding.generalised_space import GeneralisedSpace, never_empty
 from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import NominalSpace, NumericSpace, parts_of
 from anonto.errors import InternalError
@@ -60,9 +61,11 @@ class NewCells:
 
 def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | None:
     """The values that a value space has in addition to those of its column; None if there are none."""
-    n_own = len(prepared.column.values)
+    n_own, value_space = len(prepared.column.values), never_empty(value_space)
     if value_space.counts.size == n_own:
         return None
+    if isinstance(value_space, GeneralisedSpace):
+        return NewCells(texts=value_space.texts)
     if isinstance(value_space, NumericSpace):
         further = value_space.numbers[n_own:]
         if prepared.description.kind == "ordinal":

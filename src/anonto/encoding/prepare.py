@@ -316,7 +316,8 @@ def _ordinal(name: str, column: Column, description: ColumnDescription, rows: Ro
     unknown = [value for value in column.values if value not in rank]
     if unknown:
         raise not_in_order(unknown, name, *_where(column, unknown, rows))
-    return NumericSpace(np.array([rank[value] for value in column.values]), column.counts)
+    ranks = np.array([rank[value] for value in column.values])
+    return NumericSpace(ranks, column.counts, order=description.order)
 
 
 def _numeric(name: str, column: Column, description: ColumnDescription, rows: Rows) -> tuple[NumericSpace, Notation]:

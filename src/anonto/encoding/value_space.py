@@ -243,6 +243,8 @@ class NumericSpace:
     """Divisor of differences; None for the range of the numbers."""
     settle: Callable[[Floats], Floats] | None = None
     """Rounds new numbers to those that the column can hold; None if it can hold any."""
+    order: tuple[str, ...] = ()
+    """The texts of the ranks, lowest first; none for numbers."""
 
     def with_numbers(self, further: Floats) -> NumericSpace:
         """This attribute with numbers appended that no record has, on the same scale."""
@@ -393,11 +395,6 @@ class ExtendedSpace:
 def parts_of(value_space: ValueSpace) -> tuple[ValueSpace, ...]:
     """The value spaces of a column, one for each of its ontologies; itself for a column with one ontology or none."""
     return value_space.parts if isinstance(value_space, MeanSpace) else (value_space,)
-
-
-def first_codes(value_space: ValueSpace) -> Ints | None:
-    """The first code of the same concept for each code, and last −1: see `NominalSpace.first_codes`."""
-    return value_space.first_codes() if isinstance(value_space, NominalSpace) else None
 
 
 ROWS_AT_ONCE = 1024

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.arithmetic import dot
-from anonto.encoding.value_space import ExtendedSpace, first_codes
+from anonto.encoding.generalised_space import first_codes
+from anonto.encoding.value_space import ExtendedSpace
 from anonto.errors import AnontoWarning
 from anonto.masking.released import ColumnTally, NumberColumn
 from anonto.methods.registry import parameters_of

@@ -16,12 +16,13 @@ import numpy as np
 
 from anonto.encoding.columns import MISSING, changes_nothing
 from anonto.encoding.frame_adapter import longer_polars
+from anonto.encoding.generalised_space import EmptiedSpace, first_codes
 from anonto.encoding.missing_codes import Recoded, code_of, count_by_label, declared_codes, released_code
 from anonto.encoding.new_cells import new_cells, settle_numbers
 from anonto.encoding.prepare import Dropping, apply_missing_policy, prepare, with_missing_as_value
 from anonto.encoding.record_counts import CountedRecords, RecordIndex
 from anonto.encoding.records import Records
-from anonto.encoding.value_space import NumericSpace, first_codes
+from anonto.encoding.value_space import NumericSpace
 from anonto.errors import ColumnError, MemoryLimitError
 from anonto.masking.find_strata import find_strata
 from anonto.masking.fitted import FittedColumn, FittedPlan, FittedStep, RowPart, TransitionPart
@@ -360,6 +361,9 @@ class Fitter:
         n_new = 0 if further is None else len(further)
         palette = counted.cells if further is None else longer_polars(counted.cells, further)
         in_palette = np.concatenate([counted.raw_of(values), len(counted.cells) + np.arange(n_new, dtype=np.int32)])
+        emptied = value_space.code if isinstance(value_space, EmptiedSpace) else None
+        if emptied is not None:
+            in_palette = np.append(in_palette, np.int32(MISSING))
         own, alike = counted.places_in(values), first_codes(value_space)
         column = ReleasedColumn(
             prepared.name,
@@ -370,8 +374,19 @@ class Fitter:
             further=further,
             raw_are_codes=changes_nothing(own),
             codes_are_places=changes_nothing(np.append(in_palette, MISSING)),
+            emptied=emptied,
         )
-        return self.with_one_code(column)
+        return self._with_place_of_emptied(self.with_one_code(column))
+
+    def _with_place_of_emptied(self, column: ReleasedColumn) -> ReleasedColumn:
+        """A column whose cells that lose their value are released like its missing ones, where these are all alike."""
+        if column.emptied is None:
+            return column
+        places = set(self._missing_codes(column.name).values()) if column.staying is None else {column.merged}
+        place = places.pop() if len(places) == 1 else MISSING
+        in_palette = column.in_palette.copy()
+        in_palette[column.emptied] = MISSING if place is None else place
+        return replace(column, in_palette=in_palette)
 
     def _number_column(self, prepared: PreparedColumn, value_space: NumericSpace) -> NumberColumn:
         """A column in which any cell may become a new number."""

@@ -236,8 +236,13 @@ class FittedStep:
         if self.counts_equal:
             equal: list[Any] = list(released)
             for place, column in enumerate(self.columns):
+                if column.emptied is not None:
+                    equal[place] = np.where(equal[place] == column.emptied, np.int32(-1), equal[place])
                 if column.name in self.as_they_are:
-                    stays = self.as_they_are[column.name][raw[column.name]]
+                    own = raw[column.name]
+                    if column.emptied is not None:  # They are released as the cell of one raw code, or as null.
+                        own = np.where(released[place] == column.emptied, column.in_palette[column.emptied], own)
+                    stays = self.as_they_are[column.name][own]
                     equal[place] = np.where(equal[place] >= 0, equal[place], stays)
             if self.strata is not None:
                 equal.append(self.strata.numbers(raw))

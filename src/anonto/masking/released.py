@@ -49,6 +49,8 @@ class ReleasedColumn:
     """True if `own` changes nothing, so that no row needs to be looked up in it."""
     codes_are_places: bool = False
     """True if `in_palette` changes nothing."""
+    emptied: int | None = None
+    """The code of cells that lose their value; None if none does."""
 
     def codes(self, raw: Codes) -> Codes:
         """Raw codes as codes of values; −1 for a cell that stays."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from anonto.arithmetic import dot
+from anonto.encoding.generalised_space import EmptiedSpace, GeneralisedSpace, never_empty, with_intervals
 from anonto.encoding.records import Records, distinct_rows
 from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import NominalSpace, NumericSpace, parts_of
@@ -348,17 +349,24 @@ def _one_numbering(
         n_own = own.counts.size
         new = [() if one.value_spaces is None else new_values(one.value_spaces[column], n_own) for one in fitted]
         everything = sorted({value for values in new for value in values})
-        value_spaces.append(_with_new_values(own, everything))
+        joined = _with_new_values(own, everything)
+        spaces = [None if one.value_spaces is None else one.value_spaces[column] for one in fitted]
+        empties = any(isinstance(one, EmptiedSpace) for one in spaces)
+        value_spaces.append(EmptiedSpace(joined) if empties else joined)
         code_of = {value: n_own + code for code, value in enumerate(everything)}
         for released, values in zip(translated, new, strict=True):
-            codes = np.append(np.arange(n_own), [code_of[value] for value in values]).astype(np.int32)
+            of_new = [*(code_of[value] for value in values), joined.counts.size]  # last those that lose their value
+            codes = np.append(np.arange(n_own), of_new).astype(np.int32)
             there = released[:, column] >= 0
             released[there, column] = codes[released[there, column]]
     return tuple(value_spaces), translated
 
 
 def new_values(value_space: ValueSpace, n_own: int) -> Sequence[Any]:
-    """The numbers, the concepts, or the names of the elements of the sets, after the first ones."""
+    """The numbers, the concepts, the names of the elements of the sets, or generalised cells, after the first ones."""
+    value_space = never_empty(value_space)
+    if isinstance(value_space, GeneralisedSpace):
+        return value_space.intervals
     if isinstance(value_space, NumericSpace):
         return [float(number) for number in value_space.numbers[n_own:]]
     if isinstance(value_space, SetSpace):
@@ -367,6 +375,8 @@ def new_values(value_space: ValueSpace, n_own: int) -> Sequence[Any]:
 
 
 def _with_new_values(value_space: ValueSpace, values: Sequence[Any]) -> ValueSpace:
+    if values and isinstance(values[0], tuple) and not isinstance(value_space, SetSpace):
+        return with_intervals(value_space).codes_of(values)[0]
     if isinstance(value_space, NumericSpace):
         return value_space.with_numbers(np.array(values, dtype=np.float64))
     return (

@@ -12,6 +12,14 @@ if TYPE_CHECKING:
 
 NO_RECORD = "no record is released that it could be about"
 ONE_RECORD = "each person has one record"
+K_ANONYMITY = "k-anonymity"
+EQUAL_IN_GROUPS = (
+    f"{ONE_RECORD}, and an intruder knows a person by the columns of this step only; the rows are released in "
+    "random order, and the seed, which tells it, stays secret; there is one release of these records. It limits the "
+    "linking of a row to a person, and not what is learnt where all persons of a group have the same value of another "
+    "column"
+)
+"""On what k-anonymity of groups of equal records rests."""
 AVERAGE = (
     ". k is for every person; the average risk is the number of groups divided by that of persons, the average of "
     "their chances of being linked, and that of one person may be as high as 1/k"

@@ -47,7 +47,7 @@ from anonto.errors import ParameterError
 from anonto.methods.aggregation import centres_of, draw_around, value_sets
 from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut
 from anonto.methods.grouping import RecordGroups, mdav, refine_groups
-from anonto.methods.guarantee import ONE_RECORD, Guarantee, Setting, promise
+from anonto.methods.guarantee import EQUAL_IN_GROUPS, K_ANONYMITY, Guarantee, Setting, promise
 from anonto.methods.loss_bound import MOST_RECORDS, are_bounds_wanted, least_loss, loss_of
 from anonto.methods.one_column import best_groups
 from anonto.methods.parameters import (
@@ -85,15 +85,6 @@ if TYPE_CHECKING:
     from anonto.methods.method import Family
     from anonto.methods.record_transitions import RecordTransitions
     from anonto.methods.s_space import ScaledColumn
-
-
-KIND = "k-anonymity"
-CONDITIONS = (
-    f"{ONE_RECORD}, and an intruder knows a person by the columns of this step only; the rows are released in "
-    "random order, and the seed, which tells it, stays secret; there is one release of these records. It limits the "
-    "linking of a row to a person, and not what is learnt where all persons of a group have the same value of another "
-    "column"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -359,7 +350,7 @@ class Microaggregate(BlockMethod):
         facts = setting.facts
         if not explained and not facts.get("left_records") and facts.get("real_groups", 0) > facts.get("groups", 0):
             broken.append("there are more groups of equal records: their missing cells have different codes")
-        return promise(setting, KIND, CONDITIONS, k=self.k, average_risk=self.average_risk, broken=broken)
+        return promise(setting, K_ANONYMITY, EQUAL_IN_GROUPS, k=self.k, average_risk=self.average_risk, broken=broken)
 
 
 def _strata(codes: Codes, counts: Longs, k: int) -> list[Longs]:

@@ -33,6 +33,7 @@ OWN: Mapping[str, str] = {
     "semantic-noise": "SemanticNoise",
     "semantic-noise-joint": "SemanticNoiseJoint",
     "taxonomy-exponential": "TaxonomyExponential",
+    "generalise": "Generalise",
 }
 """The classes of our own methods by name; the module has the same name."""
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.encoding.columns import count_weighted
+from anonto.encoding.generalised_space import EmptiedSpace, with_intervals
 from anonto.encoding.records import Records, distinct_rows
 from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import ExtendedSpace, NominalSpace, NumericSpace
@@ -174,8 +175,11 @@ class Stratum:
         """Transitions whose released values have the codes of the whole table."""
         released, extended = fitted.released.copy(), []
         for place, (values, whole) in enumerate(zip(self.kept, value_spaces, strict=False)):
-            further = () if fitted.value_spaces is None else new_values(fitted.value_spaces[place], values.size)
-            with_further, codes = extend(whole, further)
+            own = None if fitted.value_spaces is None else fitted.value_spaces[place]
+            with_further, codes = extend(whole, () if own is None else new_values(own, values.size))
+            if isinstance(own, EmptiedSpace):
+                with_further = EmptiedSpace(with_further)
+                codes = np.append(codes, np.int32(with_further.code))
             extended.append(with_further)
             released[:, place] = np.concatenate([values, codes, [-1]])[released[:, place]]
         return replace(fitted, released=released, value_spaces=None if fitted.value_spaces is None else tuple(extended))
@@ -207,6 +211,8 @@ def restrict_column(value_space: ValueSpace, values: Codes, codes: Codes, counts
 
 def extend(value_space: ValueSpace, values: Sequence[Any]) -> tuple[ValueSpace, Codes]:
     """A value space with further values, and their codes."""
+    if values and isinstance(values[0], tuple) and not isinstance(value_space, SetSpace):
+        return with_intervals(value_space).codes_of(values)
     if values and isinstance(value_space, NumericSpace):
         return value_space.codes_of(np.array(values, dtype=np.float64))
     if values and isinstance(value_space, NominalSpace | SetSpace):

@@ -14,6 +14,7 @@ from anonto.report.words import (
     distance_sentence,
     groups_sentence,
     guarantee_sentence,
+    levels_sentence,
     method_sentence,
     nearness_sentence,
     no_levels_sentence,
@@ -139,7 +140,8 @@ def _step(step: Mapping[str, Any], n_records: int) -> dict[str, Any]:
         "columns": list(step["columns"]),
         "parameters": dict(step["parameters"]),
         "what": method_sentence(step["method"], step["parameters"], step.get("within", ()), small_strata)
-        + groups_sentence(step),
+        + groups_sentence(step)
+        + levels_sentence(step),
         "guarantee": dict(step["guarantee"]),
         "promise": guarantee_sentence(step["guarantee"]),
         "unchanged_records": _part(step["unchanged_records"], n_records),

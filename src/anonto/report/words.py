@@ -71,6 +71,18 @@ def groups_sentence(step: Mapping[str, Any]) -> str:
     return f" There are {step['groups']:,} groups of {sizes}: an average risk of {step['average_risk']:.4f}."
 
 
+def levels_sentence(step: Mapping[str, Any]) -> str:
+    """How far each column was generalised, and how many records lost their values; nothing for other steps."""
+    if "largest_level" not in step:
+        return ""
+    possible = step["largest_possible_level"]
+    levels = [f"{name!r} {level} of {possible[name]}" for name, level in step["largest_level"].items()]
+    lost = count_of(step["suppressed_records"], "record has", "records have")
+    return (
+        f" The highest level in use, where 0 is as it was: {list_names(levels)}. {lost} no value left in these columns."
+    )
+
+
 def guarantee_line(guarantee: Mapping[str, Any]) -> str:
     """The guarantee of a step, or why it has none, in one line for a terminal."""
     if guarantee["kind"] == "none":

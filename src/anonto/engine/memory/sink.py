@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.encoding.frame_adapter import FrameAdapter, codes_in_order
+from anonto.encoding.frame_adapter import NO_ROW, FrameAdapter, codes_in_order
 from anonto.encoding.leftovers import has_fixed_categories, used_categories, with_categories
 from anonto.encoding.recoding import put_code
 from anonto.io.atomic_write import require_free
@@ -148,14 +148,15 @@ class MaskedInMemory:
         return codes_in_order(places, order), None if numbers is None else numbers[order]
 
     def _sources(self, column: ReleasedColumn, places: Codes, numbers: Floats | None) -> tuple[Longs, NewCells | None]:
-        """The row of the input that has each record's cell; new cells follow all rows."""
+        """The row of the input that has each record's cell, or `NO_ROW`; new cells follow all rows."""
         first, further = self.first_rows[column.name], column.further
         start, n_places = first.size - 1, len(column.palette)
         if isinstance(column, NumberColumn):
             start = n_places
             places, further = column.with_new_numbers(places, numbers)
             n_places += 0 if further is None else len(further)
-        rows = np.append(np.zeros(n_places, dtype=np.int64), first[-1])
+        null = first[-1] if column.emptied is None else NO_ROW  # perhaps no row of the input has a null
+        rows = np.append(np.zeros(n_places, dtype=np.int64), null)
         rows[: first.size - 1] = first[:-1]
         if further is not None:
             rows[start : start + len(further)] = len(self.adapter) + np.arange(len(further))
