@@ -120,3 +120,15 @@ class Attack:
         proven = details.get("proven_share")
         said = f" For {percent(proven)} the link is proved: no other record is possible." if proven else ""
         return f"{capital(share_of_persons(row))} are linked to their own record; blind guessing links {chance}.{said}"
+
+
+class ForeignAttack(Attack):
+    """One way to attack a release that another tool made; where a plan is known, other attacks do better."""
+
+    once = True
+    needs_trial = False
+
+    def applies(self, situation: Situation) -> bool:
+        """Not where a plan is known."""
+        del situation
+        return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.attacks.attack import Attack
+from anonto.attacks.attack import ForeignAttack
 from anonto.attacks.shares import percent
 
 if TYPE_CHECKING:
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from anonto.attacks.foreign_situation import ForeignSituation
     from anonto.attacks.rate import Risk
-    from anonto.attacks.situation import Situation
 
 BLINDNESS = (
     "It sees copies only: a release can be far from every record and still tell a person's values, and a rate of 0 is "
@@ -21,7 +20,7 @@ BLINDNESS = (
 """What everybody must know who reads a distance to the closest record."""
 
 
-class CopiedRecord(Attack):
+class CopiedRecord(ForeignAttack):
     """Measures how near the nearest released record comes."""
 
     name = "copied-record"
@@ -29,13 +28,6 @@ class CopiedRecord(Attack):
     summary = f"Looks for released records that equal, or nearly equal, those of persons. {BLINDNESS}"
     knows = "The original values of persons in all columns that the release shares with the original."
     does = "Looks for a released record that equals the person’s in all columns."
-    once = True
-    needs_trial = False
-
-    def applies(self, situation: Situation) -> bool:
-        """Not where a plan is known: then other attacks do better."""
-        del situation
-        return False
 
     def run_on_foreign(self, situation: ForeignSituation) -> list[Risk]:
         """Count copies, and compare the distances of members and strangers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.attacks.attack import Attack
+from anonto.attacks.attack import ForeignAttack
 from anonto.attacks.shares import percent
 
 if TYPE_CHECKING:
@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
     from anonto.attacks.foreign_situation import ForeignSituation
     from anonto.attacks.rate import Risk
-    from anonto.attacks.situation import Situation
 
 
-class Linkability(Attack):
+class Linkability(ForeignAttack):
     """Links two sources that have different columns of the same persons."""
 
     name = "linkability"
@@ -23,13 +22,6 @@ class Linkability(Attack):
     summary = "Has two tables with different columns of the same persons, and joins them through the release."
     knows = "Two tables, each with half of the columns of the same persons."
     does = "Takes two records for the same person’s if the same released record is nearest to both."
-    once = True
-    needs_trial = False
-
-    def applies(self, situation: Situation) -> bool:
-        """Not where a plan is known: then other attacks do better."""
-        del situation
-        return False
 
     def run_on_foreign(self, situation: ForeignSituation) -> list[Risk]:
         """Join the halves; nothing with fewer than two columns."""

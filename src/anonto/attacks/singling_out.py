@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.attacks.attack import Attack
+from anonto.attacks.attack import ForeignAttack
 from anonto.attacks.shares import percent
 
 if TYPE_CHECKING:
@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
     from anonto.attacks.foreign_situation import ForeignSituation
     from anonto.attacks.rate import Risk
-    from anonto.attacks.situation import Situation
 
 
-class SinglingOut(Attack):
+class SinglingOut(ForeignAttack):
     """Finds conditions that exactly one person of the original meets."""
 
     name = "singling-out"
@@ -23,13 +22,6 @@ class SinglingOut(Attack):
     summary = "Reads conditions off the release that one of its rows meets alone, and hopes that one person does too."
     knows = "The release alone."
     does = "Finds conditions that one released row meets, and counts how often exactly one person does."
-    once = True
-    needs_trial = False
-
-    def applies(self, situation: Situation) -> bool:
-        """Not where a plan is known: then other attacks do better."""
-        del situation
-        return False
 
     def run_on_foreign(self, situation: ForeignSituation) -> list[Risk]:
         """Conditions on one column, and on several."""
