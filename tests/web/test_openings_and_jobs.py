@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,8 +16,6 @@ from anonto.web.session import Session
 from web.stand_ins import PLAN, Answers, asked_of, change, finish, in_time, soon
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from anonto.web.app import WebApp
     from web.stand_ins import SlowWorker
 
@@ -118,6 +117,64 @@ def test_a_file_dropped_again_after_a_restart_lies_where_every_plan_looks_for_it
         assert again.undo() == "ontology"  # the table of an earlier draft is here too
         await app.ready(again)
         assert len(list((again.folder / "uploads").iterdir())) == 2
+
+    in_time(work())
+
+
+def test_persons_held_out_go_with_the_run_and_are_asked_for_again_after_a_restart(
+    session: Session, app: WebApp, workers: type[SlowWorker], tmp_path: Path
+) -> None:
+    workers.answers.update(opening_answers())
+
+    async def work() -> None:
+        finish(session.desk)
+        found = await app.look_at_upload(session, dropped(session, b"age\n2\n"), "others.csv", {"delimiter": ";"})
+        assert (found["name"], found["n_records"]) == ("others.csv", 3)
+        with session.change("Hold persons out") as draft:
+            draft["held_out"] = found
+        assert Path(session.task_input()["held_out"]).read_bytes() == b"age\n2\n"
+        assert session.readable(f"{session.path(found['path'])} is odd") == "uploads/others.csv is odd"
+        await app.start(session, "run", {"masking": 1.0}, version=session.version)
+        assert session.job is not None
+        assert session.job.draft["held_out"] == found
+        session.job.stop()
+        again = Session("key", tmp_path / "second", SessionStore(tmp_path / "state"))
+        with pytest.raises(FileError, match=r"does not keep a copy of 'others\.csv'"):
+            await app.start(again, "run", {"masking": 1.0}, version=again.version)
+        await app.start(again, "sweep", {"trying": 1.0}, version=again.version, asked={"grid": []})
+        again.job.stop()  # type: ignore[union-attr]
+        finish(again.desk)
+        await app.open_upload(again, dropped(again, b"sex\nf\n"), "people.csv")
+        assert again.draft["held_out"] is None
+
+    in_time(work())
+
+
+def test_a_release_of_another_tool_is_attacked_and_forgotten_with_its_files(
+    session: Session, app: WebApp, workers: type[SlowWorker]
+) -> None:
+    workers.answers.update(opening_answers())
+    workers.answers["foreign"] = {"report": {"verdict": {}}}
+
+    async def work() -> None:
+        finish(session.desk)
+        for key in ("original", "release"):
+            stored = dropped(session, key.encode())
+            session.foreign = {**session.foreign, key: await app.look_at_upload(session, stored, f"{key}.csv", {})}
+        attacking = asyncio.create_task(app.assess_foreign(session))
+        await soon()
+        finish(*workers.made)
+        await attacking
+        assert session.foreign["found"] == {"verdict": {}}
+        late = asyncio.create_task(app.assess_foreign(session))
+        await soon()
+        session.foreign = {key: one for key, one in session.foreign.items() if key == "original"}
+        finish(*workers.made)
+        with pytest.raises(SessionChangedError):
+            await late
+        assert set(session.foreign) == {"original"}
+        session.forget()
+        assert session.foreign == {}
 
     in_time(work())
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Visit = Callable[..., Visitor]
 
-PLACES = ["/", "/columns", "/column?number=1", "/risk", "/method", "/run", "/result", "/take-away"]
+PLACES = ["/", "/columns", "/column?number=1", "/risk", "/method", "/run", "/result", "/take-away", "/foreign"]
 WORDS_OF_PLACES = {
     "/": "The first 8 records",
     "/columns": "Look closer",
@@ -31,6 +31,7 @@ WORDS_OF_PLACES = {
     "/run": "What will be done",
     "/result": "Try several values",
     "/take-away": "In Python",
+    "/foreign": "No plan is needed",
 }
 
 

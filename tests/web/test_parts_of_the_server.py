@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -327,6 +328,43 @@ def test_repaired_codes_are_in_the_table_that_is_masked(ran: tuple[dict[str, Any
     run_task({**repaired, "folder": f"{given['folder']}-repaired"}, told)
     masked = pl.read_csv(Path(f"{given['folder']}-repaired") / "masked.csv")
     assert set(masked["town"]) == {"Ulm", "Köln"}
+
+
+def test_persons_held_out_are_attacked_with_the_same_codes_repaired(ran: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    given, found = ran
+    others = pl.DataFrame(
+        {
+            "number": [f"x{n}" for n in range(30)],
+            "age": [25 + n % 30 for n in range(30)],
+            "town": ["Ulm" if n % 3 else "<b>Köln</b>" for n in range(30)],
+            "pay": [90 + n for n in range(30)],
+        }
+    )
+    folder = Path(given["folder"])
+    others.write_csv(folder.parent / "others.csv")
+    assert not any(one["attack"] == "membership" for one in found["assessment"]["risk"])
+    table = {**given["table"], "repairs": {"town": {"<b>Köln</b>": "Köln"}}}
+    with_others = {**given, "table": table, "held_out": str(folder.parent / "others.csv"), "folder": f"{folder}-others"}
+    risks = run_task(with_others, told)["assessment"]["risk"]
+    assert any(one["attack"] == "membership" and 0 < one["strangers"] <= 30 for one in risks)
+    repaired = pl.read_csv(Path(f"{folder}-others") / "repaired-held-out.csv")
+    assert set(repaired["town"]) == {"Ulm", "Köln"}
+
+
+def test_a_release_of_another_tool_is_attacked_and_both_reports_are_written(tmp_path: Path) -> None:
+    original = pl.DataFrame({"age": [20 + n % 40 for n in range(80)], "town": ["Ulm", "Köln"] * 40})
+    original.write_csv(tmp_path / "original.csv")
+    original.with_columns(age=pl.format("[{},99]", "age")).write_csv(tmp_path / "release.csv")
+    files = {name: str(tmp_path / f"{name}.csv") for name in ("original", "release")}
+    report = TASKS["foreign"]({**files, "folder": str(tmp_path / "foreign")}, told)["report"]
+    json.dumps(report, allow_nan=False)
+    assert {one["attack"] for one in report["attacks"]} >= {"attribute-inference", "linkability", "copied-record"}
+    assert report["losses"][0]["generalised"] > 0.9
+    assert "give persons held out" in report["verdict"]["guarantee"]
+    pages = {one.name: one.read_text(encoding="utf-8") for one in (tmp_path / "foreign").iterdir()}
+    assert set(pages) == {"report.html", "report-internal.html"}
+    assert "Public edition" in pages["report.html"]
+    assert "Internal edition" in pages["report-internal.html"]
 
 
 def test_the_front_is_that_of_a_sweep() -> None:

@@ -79,7 +79,17 @@ def test_the_token_becomes_a_cookie_that_no_script_and_no_other_site_can_use(ser
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/columns", "/upload", "/take/1/masked.csv", "/assets/style.css", "/?token=", "/_nicegui/x", "/nothing"],
+    [
+        "/",
+        "/columns",
+        "/upload",
+        "/take/1/masked.csv",
+        "/take-foreign/report",
+        "/assets/style.css",
+        "/?token=",
+        "/_nicegui/x",
+        "/nothing",
+    ],
 )
 def test_without_the_token_every_address_is_forbidden(served: Served, path: str) -> None:
     assert ask(served, path).status == 403
@@ -229,6 +239,9 @@ def test_markup_in_names_labels_and_cells_is_shown_and_not_run(served: Served, v
     [
         "/take/1/private",
         "/take/1/..%2f..%2fprivate.json",
+        "/take-foreign/report",
+        "/take-foreign/private",
+        "/take-foreign/..%2fuploads",
         "/take/1/masked..%2fprivate.json",
         "/take/-1/report",
         "/take/x/report",

@@ -225,6 +225,8 @@ def test_commands_and_code_name_the_files_as_they_are_downloaded() -> None:
     assert "--plan 'my stays-plan.toml' --output 'my stays-masked.csv'" in commands
     assert "--private 'my stays-masked.csv.private.json'" in commands
     assert "anonto.mask('my stays.csv', 'my stays-plan.toml')" in _code("my stays.csv", "my stays", ".csv", {}, {})
+    assert _commands("a.csv", "a", ".csv", "the others.csv").endswith("--edition public --held-out 'the others.csv'")
+    assert ", held_out='the others.csv')" in _code("a.csv", "a", ".csv", {}, {}, "the others.csv")
 
 
 def test_what_the_server_keeps_and_the_plan_needs_can_be_taken_away_and_nothing_else(session: Session) -> None:

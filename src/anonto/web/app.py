@@ -133,7 +133,7 @@ class WebApp:
             found = await self.propose(session, {"table": table, "repairs": {}, "plan": {"table": options}})
         with session.change(f"Open {name}") as draft:
             kept = {ref: one for ref, one in draft["ontologies"].items() if session.is_here(ref)}
-            draft.update(table=table, repairs={}, ontologies=kept)
+            draft.update(table=table, repairs={}, ontologies=kept, held_out=None)
             take_proposal(draft, found)
         session.known["open"] = seen
 
@@ -201,6 +201,46 @@ class WebApp:
         async with _take_upload(session, upload) as path:
             return str(path), await self.read_ontology(session, str(path), name)
 
+    # ------------------------------------------------------------------------------------------ further tables
+
+    async def look_at_picked(self, session: Session, relative: str, reading: dict[str, Any]) -> dict[str, Any]:
+        """A further table of the folder: its name, path and records; refused if it cannot be read.
+
+        Args:
+            session: The session.
+            relative: The path in the folder.
+            reading: How the file is read, as in the table section of a plan.
+        """
+        path = self.file(relative)
+        return await self._look_at(session, path, path.name, reading)
+
+    async def look_at_upload(self, session: Session, stored: str, name: str, reading: dict[str, Any]) -> dict[str, Any]:
+        """The same of an uploaded file, which is deleted if it is refused."""
+        upload = session.upload(stored)
+        if upload is None:
+            raise outside_folder()
+        async with _take_upload(session, upload) as path:
+            return await self._look_at(session, path, _display_name(name), reading)
+
+    async def _look_at(self, session: Session, path: Path, name: str, reading: dict[str, Any]) -> dict[str, Any]:
+        with _with_user_name(str(path), name):
+            seen = await session.desk.call("open", {"table": {"path": str(path)}, "plan": {"table": reading}})
+        return {"name": name, "path": session.reference(str(path)), "n_records": seen["n_records"]}
+
+    async def assess_foreign(self, session: Session) -> None:
+        """Attack the release of another tool whose files the session has."""
+        files = {key: one for key, one in session.foreign.items() if key != "found"}
+        session.foreign = files
+        given = {key: session.path(one["path"]) for key, one in files.items()}
+        worker = Worker()
+        try:
+            found = await worker.call("foreign", {**given, "folder": str(session.foreign_folder)})
+        finally:
+            worker.stop()
+        if session.foreign is not files:  # other files were chosen meanwhile
+            raise SessionChangedError
+        session.foreign = {**files, "found": found["report"]}
+
     # ------------------------------------------------------------------------------------------ work in processes
 
     async def start(
@@ -222,6 +262,9 @@ class WebApp:
             asked: ``grid``, the steps of each plan of a sweep, or ``max_risk``.
         """
         await self.ready(session, with_ontologies=True)
+        held_out = session.draft.get("held_out")
+        if kind == "run" and held_out is not None and not session.is_here(held_out["path"]):
+            raise deleted_table(held_out["name"])
         if session.version != version:
             raise SessionChangedError
         if session.job is not None:

@@ -15,6 +15,7 @@ EMPTY_DRAFT: dict[str, Any] = {
     "reasons": {},
     "repairs": {},
     "ontologies": {},
+    "held_out": None,
 }
 
 

@@ -37,6 +37,8 @@ TAKEN: dict[str, str] = {
     "private": "private.json",
 }
 """Files of a run that can be downloaded as well as the table."""
+REPORTS = ("report", "report-internal")
+"""The files of an assessment of a release of another tool."""
 
 
 def add_routes(server: FastAPI, app: WebApp) -> None:
@@ -81,6 +83,15 @@ def add_routes(server: FastAPI, app: WebApp) -> None:
         if not found:
             return Response("File not found.", status_code=404, media_type="text/plain")
         path, name = found
+        return FileResponse(path, filename=name, media_type="application/octet-stream")
+
+    @server.get("/take-foreign/{what}")
+    async def take_foreign(what: str, request: Request) -> Response:
+        session = app.sessions.of(request.scope[KEY_OF_SCOPE])
+        path = session.foreign_folder / TAKEN[what] if what in REPORTS and "found" in session.foreign else None
+        if path is None or not path.is_file():
+            return Response("File not found.", status_code=404, media_type="text/plain")
+        name = f"{session.foreign['release']['name'].partition('.')[0] or 'release'}-{path.name}"
         return FileResponse(path, filename=name, media_type="application/octet-stream")
 
 

@@ -276,7 +276,8 @@ class Frame:
     def _way(self) -> None:
         session = self.session
         places = [path for path, _ in STEPS]
-        current = places.index(self.path.partition("?")[0]) if self.path.partition("?")[0] in places else 1
+        here = self.path.partition("?")[0]
+        current = places.index(here) if here in places else places.index("/columns") if here == "/column" else -1
         items: list[Markup] = []
         for place, (path, name) in enumerate(STEPS):
             is_there = path == "/" or (session.table is not None and (path not in NEEDS_RUN or bool(session.runs)))
@@ -285,8 +286,8 @@ class Frame:
                 items.append(tag("li", tag("span", number, name, class_="off", aria_disabled="true")))
                 continue
             css = "done" if place < current else None
-            here = "step" if place == current else None
-            items.append(tag("li", tag("a", number, name, href=path, class_=css, aria_current=here)))
+            is_current = "step" if place == current else None
+            items.append(tag("li", tag("a", number, name, href=path, class_=css, aria_current=is_current)))
         show(tag("nav", tag("ol", join(*items)), class_="steps", aria_label="Steps"))
 
 

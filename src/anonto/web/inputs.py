@@ -81,12 +81,12 @@ def _repaired(cells: pl.Series, mapping: dict[str, str], separator: str | None) 
     return texts.str.split(separator).list.eval(pl.element().str.strip_chars().replace(mapping)).list.join(separator)
 
 
-def path_of(given: dict[str, Any], folder: Path) -> Path:
-    """A file with the table of a task: the original file, or one with the repaired codes."""
+def path_of(given: dict[str, Any], folder: Path, stem: str = "repaired") -> Path:
+    """A file with the table of a task: the original file, or one with the repaired codes in a folder."""
     if not any((given["table"].get("repairs") or {}).values()):
         return Path(given["table"]["path"])
     table = table_of(given)
-    path = folder / f"repaired{ENDINGS[table.origin.format]}"
+    path = folder / f"{stem}{ENDINGS[table.origin.format]}"
     write_table(table, path, force=True)
     return path
 

@@ -24,6 +24,7 @@ from anonto.masking.plan import Plan
 from anonto.methods.loss_bound import without_bounds
 from anonto.profile.profile import profile
 from anonto.report.attacks import attack_row
+from anonto.report.foreign import foreign_data
 from anonto.report.gate import Gate
 from anonto.sweep import pareto_front
 from anonto.sweep import sweep as sweep_plans
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 SAMPLE = 300
 COMBINATIONS_SHOWN = 12
 IN_ORDER, ROWS = "in-order.parquet", "rows.npy"
+REPORTS = {"public": "report.html", "internal": "report-internal.html"}
 _warm: set[frozenset[Any]] = set()
 """Methods and columns that this process has run before, so that timings exclude compilation."""
 
@@ -154,12 +156,13 @@ def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
         release.table,
         plan,
         private=folder / "private.json",
+        held_out=_held_out(given, folder),
         progress=lambda _done, _of, now: report({"phase": "attacking", "now": now}),
     )
     report({"phase": "reporting"})
     losses = _utility(plan, found)
-    found.to_html(folder / "report.html", edition="public")
-    found.to_html(folder / "report-internal.html", edition="internal")
+    for edition, name in REPORTS.items():
+        found.to_html(folder / name, edition=edition)
     return {
         "evidence": release.evidence,
         "assessment": found.to_dict(),
@@ -170,6 +173,23 @@ def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
         "utility": losses["utility"],
         "losses": losses,
     }
+
+
+def _held_out(given: dict[str, Any], folder: Path) -> Path | None:
+    """The file of the persons held out, with the codes repaired that are repaired in the table; None without one."""
+    if given.get("held_out") is None:
+        return None
+    return path_of({**given, "table": {**given["table"], "path": given["held_out"]}}, folder, "repaired-held-out")
+
+
+def assess_foreign(given: dict[str, Any], _: Report) -> dict[str, Any]:
+    """Attack a release that another tool made, and write both editions of its report."""
+    folder = Path(given["folder"])
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = assess(given["original"], given["release"], held_out=given.get("held_out"))
+    for edition, name in REPORTS.items():
+        found.to_html(folder / name, edition=edition)
+    return {"report": foreign_data(found)}
 
 
 def _headline(found: Assessment) -> dict[str, Any]:

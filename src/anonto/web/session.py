@@ -52,6 +52,8 @@ class Session:
         """Pending requests about the draft; cancelled when it changes."""
         self.openings = SingleFlight()
         """Tables being opened; cancelled when the session is reset."""
+        self.foreign: dict[str, Any] = {}
+        """Files of a release of another tool, by what they are, and under ``found`` what its assessment said."""
         self._last_number = max((run["number"] for run in self.runs), default=0)
         self._key = key
         self._records = records
@@ -96,10 +98,11 @@ class Session:
     def task_input(self, draft: dict[str, Any] | None = None) -> dict[str, Any]:
         """Table and plan of a draft, as a task of a worker takes them."""
         one = draft or self.draft
-        table = one["table"] or {}
+        table, held_out = one["table"] or {}, one.get("held_out")
         plan = with_ontologies(one["plan"], self.path)
         return {
             "table": {"path": self.path(table.get("path", "")), "repairs": one["repairs"]},
+            "held_out": None if held_out is None else self.path(held_out["path"]),
             "plan": plan,
             "names": {self.path(reference): name for reference, name in one["ontologies"].items()},
         }
@@ -111,8 +114,10 @@ class Session:
     def readable(self, sentence: str) -> str:
         """A message with the user's file names instead of the internal ones."""
         known = dict(self.draft["ontologies"])
-        if self.table is not None:
-            known[self.table["path"]] = self.table["name"]
+        beside = [self.foreign[key] for key in ("original", "release", "held_out") if key in self.foreign]
+        known |= {
+            one["path"]: one["name"] for one in (*beside, self.draft.get("held_out"), self.table) if one is not None
+        }
         for reference, name in known.items():
             stored = reference.rpartition("/")[2]
             if stored and stored != name:
@@ -182,6 +187,11 @@ class Session:
         """The folder with the files of a run."""
         return self.folder / f"run-{number}"
 
+    @property
+    def foreign_folder(self) -> Path:
+        """The folder with the reports on a release of another tool."""
+        return self.folder / "foreign"
+
     # ------------------------------------------------------------------------------------------ keeping and forgetting
 
     def save(self) -> None:
@@ -229,7 +239,7 @@ class Session:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(mode=0o700)
         self.draft, self.history, self.undone, self.runs = copy.deepcopy(EMPTY_DRAFT), [], [], []
-        self.job, self._last_number = None, 0
+        self.job, self._last_number, self.foreign = None, 0, {}
         self.desk, self.estimator = Worker(), Worker()
         self._invalidate()
 

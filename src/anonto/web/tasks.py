@@ -31,6 +31,7 @@ TASKS: Mapping[str, Task] = {
     "run": run.run,
     "sweep": run.sweep,
     "best plan": run.best_plan,
+    "foreign": run.assess_foreign,
     "front": run.front,
     "export": run.export,
     "plan_text": run.plan_text,

@@ -13,6 +13,7 @@ from anonto.web.frame import Frame
 from anonto.web.guard import KEY_OF_SCOPE
 from anonto.web.pages.column import column_page
 from anonto.web.pages.columns import columns_page
+from anonto.web.pages.foreign import foreign_page
 from anonto.web.pages.method import method_page
 from anonto.web.pages.open import open_page
 from anonto.web.pages.result import result_page
@@ -34,7 +35,9 @@ PAGES: dict[str, Callable[[Frame, dict[str, str]], None]] = {
     "/run": run_page,
     "/result": result_page,
     "/take-away": take_away_page,
+    "/foreign": foreign_page,
 }
+WITHOUT_A_TABLE = ("/", "/foreign")
 NEED_A_RUN = ("/result", "/take-away")
 
 
@@ -53,7 +56,7 @@ def _page(
 ) -> Callable[[Request], Response | None]:
     def page(request: Request) -> Response | None:
         session = app.sessions.of(request.scope[KEY_OF_SCOPE])
-        is_too_early = path != "/" and session.table is None
+        is_too_early = path not in WITHOUT_A_TABLE and session.table is None
         if is_too_early or (path in NEED_A_RUN and not session.runs):
             return RedirectResponse("/")
         asked = dict(request.query_params)

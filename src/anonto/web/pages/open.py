@@ -12,7 +12,20 @@ from anonto.io.headers import CONFIRMED
 from anonto.web.app import TABLE_ENDINGS, take_proposal
 from anonto.web.dropzone import Dropzone
 from anonto.web.frame import onward
-from anonto.web.parts import box, button, choice, heading, key_figures, message, table, tag, term, text, text_field
+from anonto.web.parts import (
+    box,
+    button,
+    choice,
+    heading,
+    key_figures,
+    link,
+    message,
+    table,
+    tag,
+    term,
+    text,
+    text_field,
+)
 from anonto.web.units import sources_of
 from anonto.web.words import KINDS
 
@@ -76,6 +89,10 @@ def _ways(frame: Frame, opening: Any) -> None:
             lambda: _open_table(frame, opening, "Creating the demo table", lambda _: app.open_demo(session)),
             classes="primary" if session.table is None else "",
         )
+    with box("card"):
+        heading("Assess a release of another tool")
+        text("Attack a table that was masked elsewhere, or made up: give it, and the original.")
+        link("Assess a release", "/foreign", classes="button")
     if session.table is not None or session.runs:
         with box("card"):
             heading("Start over")

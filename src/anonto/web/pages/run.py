@@ -9,6 +9,7 @@ from nicegui import ui
 
 from anonto.web.drafts import are_about_the_same, plan_label
 from anonto.web.frame import onward
+from anonto.web.further_table import choose_table
 from anonto.web.parts import box, button, enable, heading, link, message, show, tag, text
 from anonto.web.units import person_of
 from anonto.web.words import PHASES, duration
@@ -30,6 +31,8 @@ def run_page(frame: Frame, asked: dict[str, str]) -> None:
             heading("What will be done")
             place = box("stack")
             frame.soon(place, "Reading the plan", lambda: _plan(frame, place))
+        with box("card"):
+            _held_out(frame)
         panel = box("card")
         _Progress(frame, panel).show()
         onward(("Method", "/method"), ("Result", "/result") if session.runs else None)
@@ -57,7 +60,7 @@ def ending_of(job: BackgroundJob | None, draft: dict[str, Any]) -> Ending:
         return Ending("Ready", f"{f'Run {job.number} of' if is_run else 'Trying several plans for'} {of} {outcome}.")
     label = plan_label(job.draft["plan"])
     what = f"Run {job.number} ({label})" if is_run else f"Trying several plans around {label}"
-    if any(job.draft[key] != draft[key] for key in ("plan", "repairs")):
+    if any(job.draft.get(key) != draft.get(key) for key in ("plan", "repairs", "held_out")):
         why = f": {job.message}" if job.state == "failed" else "."
         return Ending("Ready", f"The plan has changed since. {what} {outcome}{why}", "info")
     if job.state == "done":
@@ -94,6 +97,28 @@ async def _plan(frame: Frame, place: Any) -> None:
             show(tag("div", tag("h3", name), tag("p", words)))
     if not plan["steps"]:
         message("The plan has no step: nothing would be masked.", "warning")
+
+
+def _held_out(frame: Frame) -> None:
+    """The persons who are held out, or a place to bring them."""
+    held_out, reading = frame.session.draft.get("held_out"), frame.session.plan.get("table", {})
+    heading("Persons held out")
+    text(
+        "Persons like those of the table who were not masked, in a table with the same columns. With them the attacks "
+        "tell whether a release shows who is in the table, and learn more of how columns go together."
+    )
+
+    def change(chosen: dict[str, Any] | None) -> None:
+        with frame.change("Hold persons out" if chosen else "Hold nobody out") as draft:
+            draft["held_out"] = chosen
+        ui.navigate.to("/run")
+
+    if held_out is None:
+        choose_table(frame, "Drop the persons held out here, or choose a file", change, reading)
+        return
+    with box("row middle"):
+        show(tag("p", tag("strong", held_out["name"]), f" · {held_out['n_records']:,} rows"))
+        button("Leave them out", lambda: change(None), classes="slim")
 
 
 class _Progress:

@@ -141,11 +141,12 @@ async def _texts(frame: Frame, run: dict[str, Any]) -> tuple[str, str, str]:
     separators = {column: one.get("separator") for column, one in draft["plan"]["columns"].items()}
     name, ending = draft["table"]["name"], run.get("ending", ".csv")
     stem = stem_of(draft)
-    code = _code(name, stem, ending, draft["repairs"], separators)
-    return found["text"], _commands(name, stem, ending), code
+    held_out = (draft.get("held_out") or {}).get("name")
+    code = _code(name, stem, ending, draft["repairs"], separators, held_out)
+    return found["text"], _commands(name, stem, ending, held_out), code
 
 
-def _commands(name: str, stem: str, ending: str) -> str:
+def _commands(name: str, stem: str, ending: str, held_out: str | None = None) -> str:
     """The commands, with the names of the downloaded files."""
     files = (name, f"{stem}-plan.toml", f"{stem}-masked{ending}", f"{stem}-report.html")
     table, plan, masked, report = map(shlex.quote, files)
@@ -153,11 +154,17 @@ def _commands(name: str, stem: str, ending: str) -> str:
     return (
         f"anonto mask {table} --plan {plan} --output {masked}\n"
         f"anonto assess {table} {masked} --plan {plan} --private {private} --report {report} --edition public"
+        + (f" --held-out {shlex.quote(held_out)}" if held_out else "")
     )
 
 
 def _code(
-    name: str, stem: str, ending: str, repairs: dict[str, dict[str, str]], separators: dict[str, str | None]
+    name: str,
+    stem: str,
+    ending: str,
+    repairs: dict[str, dict[str, str]],
+    separators: dict[str, str | None],
+    held_out: str | None = None,
 ) -> str:
     table, plan, masked = repr(name), repr(f"{stem}-plan.toml"), repr(f"{stem}-masked{ending}")
     private = repr(PrivateRecord.path_for(f"{stem}-masked{ending}").name)
@@ -176,10 +183,11 @@ def _code(
         ]
         lines.append("")
         source = "table"
+    others = f", held_out={held_out!r}" if held_out else ""
     lines += [
         f"release = anonto.mask({source}, {plan})",
         f"release.save({masked})",
-        f"found = anonto.assess({source}, {masked}, {plan}, private={private})",
+        f"found = anonto.assess({source}, {masked}, {plan}, private={private}{others})",
         "print(found.worst)",
         f'found.to_html({f"{stem}-report.html"!r}, edition="public")',
     ]
