@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -30,9 +31,13 @@ def test_recoded_columns_are_the_same_as_in_memory(
             "age": [None if row // 2 % 11 == 0 else row // 2 for row in range(N)],
             "zip": [["02115", "02116", "90210"][row // 2 % 3] for row in range(N)],
             "size": [row // 2 / 4 for row in range(N)],
+            "born": [dt.date(1950, 1, 1) + dt.timedelta(days=97 * (row // 2)) for row in range(N)],
+            "came": [f"{1 + row // 2 % 28}.{1 + row // 2 % 12}.2020" for row in range(N)],
+            "at": [dt.datetime(2020, 1, 1) + dt.timedelta(hours=11 * (row // 2)) for row in range(N)],  # noqa: DTZ001
         }
     )
     table.write_parquet(tmp_path / "in.parquet", row_group_size=60)
+    last = {"method": "rank-swap", "columns": ["born", "came"], "k": 5}
     plan = {
         "table": {"person": person} if person else {},
         "columns": {
@@ -40,8 +45,11 @@ def test_recoded_columns_are_the_same_as_in_memory(
             "age": {"kind": "numeric", "recode": {"top": 70, "round": 5}},
             "zip": {"recode": {"prefix": 3}},
             "size": {"kind": "numeric", "recode": {"bands": [5, 20]}},
+            "born": {"kind": "date", "recode": {"to": "year"}},
+            "came": {"kind": "date", "recode": {"shift": "person", "days": 60, "person": "pid"}},
+            "at": {"kind": "date"} if person else {"kind": "date", "recode": {"shift": "record", "days": 60}},
         },
-        "steps": [{"method": "random-swap", "columns": ["age", "size"]}],
+        "steps": [{"method": "random-swap", "columns": ["age", "size"]}, last],
     }
     here = anonto.mask(tmp_path / "in.parquet", plan, seed=SEED)
     there = anonto.mask(spark.read.parquet(str(tmp_path / "in.parquet")), plan, seed=SEED)

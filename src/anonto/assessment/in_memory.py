@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from anonto.assessment.before_recoding import compare_before_recoding
+from anonto.assessment.intervals import compare_intervals
 from anonto.assessment.tables import Tables, comparison_of, match_columns
 from anonto.attacks.alignment import shows_order
 from anonto.encoding.columns import encode
@@ -18,7 +19,7 @@ from anonto.encoding.comparison import Amounts, BothCells
 from anonto.encoding.frame_adapter import FrameAdapter
 from anonto.encoding.prepare import apply_missing_policy, opener, rows_that_stay
 from anonto.encoding.recoding import raw_cells
-from anonto.engine.memory.recode import recode_table
+from anonto.engine.memory.recode import recode_as_known
 from anonto.engine.refusals import shuffled_rows, wrong_row_count
 from anonto.engine.run import mask
 from anonto.errors import ReleaseError
@@ -29,7 +30,7 @@ from anonto.masking.weights import weights_of
 from anonto.random.streams import row_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from anonto.arrays import Bools, Longs
     from anonto.attacks.comparison import Comparison
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from anonto.io.table import Origin
     from anonto.masking.plan import Plan
     from anonto.masking.private_record import PrivateRecord
+    from anonto.masking.recoding import Recoding
     from anonto.masking.release import Release
     from anonto.methods.guarantee import Setting
     from anonto.random.streams import Seed
@@ -97,6 +99,7 @@ def compare_in_memory(
     same_order: bool,
     stored: bool = False,
     names: Sequence[str] | None = None,
+    recoded: tuple[EncodedTable, Recoding] | None = None,
 ) -> Comparison:
     """Compare a release with its original, row by row.
 
@@ -108,10 +111,14 @@ def compare_in_memory(
         same_order: Whether the caller says that the rows are in the order of the original.
         stored: Whether the release was saved: its order is then the order that others see.
         names: All columns of the release, if the table lacks some.
+        recoded: If ``before`` is recoded already: the table before that, and how it was recoded.
     """
     if plan.recoded:
         how: dict[str, Any] = {"same_order": same_order, "stored": stored, "names": names}
-        return _compare_recoded(before, lambda table, own: compare_in_memory(table, masked, own, record, **how), plan)
+        table, recoding = recode_as_known(before, plan, None if record is None else record.seed)
+        own = EncodedTable(table.table, before.origin)
+        found = compare_in_memory(own, masked, recoding.plan, record, recoded=(before, recoding), **how)
+        return _with_losses_of_recoding(found, before, recoding)
     after = open_encoded(masked, plan)
     expected, identifiers = match_columns(before.names, after.names, plan)
     open_once = opener(plan.folder)
@@ -126,11 +133,12 @@ def compare_in_memory(
     cells = {name: _both_cells(name, before, after, plan, stays) for name in expected}
     order, settings = None, None
     if record is not None:
-        again, settings = mask_again(before, plan, record.seed)
+        source, given = (before, plan) if recoded is None else (recoded[0], recoded[1].given)
+        again, settings = mask_again(source, given, record.seed)
         order = _order_of(FrameAdapter(again, origin=after.origin), cells, record, before.origin)
     if order is not None:
         cells = {name: _reorder(one, order) for name, one in cells.items()}
-    as_is = [name for name in expected if name not in plan.masked]
+    as_is = [name for name in expected if name not in (*plan.masked, *plan.shifted)]
     for name in as_is:
         if not cells[name].are_same:
             raise shuffled_rows(name)
@@ -151,19 +159,17 @@ def compare_in_memory(
         in_order=in_order,
         kept_order=stored and in_order and order is None and len(after) > 1,
         settings=settings,
+        shifted=[name for name in plan.shifted if name in expected and name not in plan.masked],
     )
     return comparison_of(tables, plan, open_once)
 
 
-def _compare_recoded(
-    before: EncodedTable, compare: Callable[[EncodedTable, Plan], Comparison], plan: Plan
-) -> Comparison:
-    """Compare a release with its recoded original; losses are measured from the cells before they were recoded.
+def _with_losses_of_recoding(found: Comparison, before: EncodedTable, recoding: Recoding) -> Comparison:
+    """A comparison of a release with its recoded original, with losses from the cells before they were recoded.
 
     The plan is public, so an intruder recodes what she knows herself: the release depends on her cells in no other way.
+    She does not know by how much dates were shifted, so those are compared as they were.
     """
-    recoded, recoding = recode_table(before, plan)
-    found = compare(EncodedTable(recoded.table, before.origin), recoding.plan)
     as_before = {
         name: compare_before_recoding(one, before.encode(name), found.columns[name], found.rows, found.open_once)
         for name, one in recoding.columns.items()
@@ -171,7 +177,8 @@ def _compare_recoded(
     }
     as_is = [name for name in found.facts["released_as_is"] if name not in recoding.columns]
     found.facts.update(released_as_is=as_is, recoded=recoding.evidence)
-    return replace(found, before_recoding=as_before)
+    columns = {**found.columns, **compare_intervals(found.columns, recoding)}
+    return replace(found, columns=columns, before_recoding={**found.before_recoding, **as_before})
 
 
 def _both_cells(name: str, before: EncodedTable, after: EncodedTable, plan: Plan, stays: Bools | None) -> BothCells:

@@ -49,6 +49,8 @@ class Tables:
     """The facts that the guarantees rest on, from masking the original again; None where that was not done."""
     pairs: Mapping[str, tuple[BothCells, Amounts]] = field(default_factory=dict)
     """The pairs of cells of each masked column and their counts, if the rows are on a cluster."""
+    shifted: Sequence[str] = ()
+    """Columns in no step whose dates were shifted by a secret number of days."""
     unchanged: Sequence[int] | None = None
     """The number of unchanged records of each step, if the rows are on a cluster."""
 
@@ -69,10 +71,11 @@ def match_columns(before: Sequence[str], after: Sequence[str], plan: Plan) -> tu
 
 def comparison_of(tables: Tables, plan: Plan, open_once: Opener) -> Comparison:
     """Compare two tables, with the facts that a report needs."""
+    changed = {*plan.masked, *tables.shifted}
     columns = {
         name: compare_column(name, cells, plan.description(name), open_once, tables.amounts, tables.weights)
         for name, cells in tables.cells.items()
-        if name in plan.masked or (_is_described(name, plan) and _has_values(cells, plan.description(name).na))
+        if name in changed or (_is_described(name, plan) and _has_values(cells, plan.description(name).na))
     }
     pairs = {
         name: compare_column(name, cells, plan.description(name), open_once, amounts)
@@ -83,6 +86,8 @@ def comparison_of(tables: Tables, plan: Plan, open_once: Opener) -> Comparison:
         columns=columns,
         pairs=pairs or columns,
         cells=tables.cells,
+        shifted=tuple(tables.shifted),
+        before_recoding={name: columns[name] for name in tables.shifted},
         confidential=frozenset(name for name in tables.cells if plan.is_confidential(name)),
         amounts=tables.amounts,
         rows=tables.rows,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.assessment.in_memory import EncodedTable, open_encoded, release_again, unchecked_rows
 from anonto.encoding.frame_adapter import FrameAdapter, is_spark_frame
 from anonto.encoding.series import as_text_series
-from anonto.engine.memory.recode import recode_table
+from anonto.engine.memory.recode import recode_as_known
 from anonto.engine.memory.units import FOR_LOOKING, MaskedUnits, units_of
 from anonto.engine.refusals import units_assessed_in_memory
 from anonto.errors import InternalError, ReleaseError
@@ -48,9 +48,9 @@ def as_records(original: Any, given: GivenRelease, *, same_order: bool, stored: 
     if is_spark_frame(original) or is_spark_frame(given.table):
         raise units_assessed_in_memory()
     before, after = open_encoded(original, plan), open_encoded(given.table, plan)
-    recoded = {}
+    source, recoded = (before, plan), {}
     if plan.recoded:
-        table, recoding = recode_table(before, plan)
+        table, recoding = recode_as_known(before, plan, None if record is None else record.seed)
         before, plan = EncodedTable(table.table, before.origin), recoding.plan
         recoded = {"recoded": recoding.evidence}
     units = units_of(before, plan, FOR_LOOKING if record is None else record.seed)
@@ -73,7 +73,7 @@ def as_records(original: Any, given: GivenRelease, *, same_order: bool, stored: 
         table = EncodedTable(released.drop(made), after.origin)
         facts = {**rows_released, "kept_order": stored}
         return ComparableRecords(records, replace(given, table=table, plan=units.plan), facts)
-    release = release_again(before, plan, record.seed)
+    release = release_again(*source, record.seed)
     rows = release.masked_rows
     if not isinstance(rows, MaskedUnits):
         raise InternalError("Records of persons were masked as rows.")

@@ -62,6 +62,8 @@ class Comparison:
     """True if a record is a person with all her rows."""
     held_out: HeldOut | None = None
     """Persons who were not masked, where the caller has some."""
+    shifted: Sequence[str] = ()
+    """Columns in no step whose dates were shifted: a person's released row has other dates than hers."""
     before_recoding: Mapping[str, ComparedColumn] = field(default_factory=dict)
     """Columns that the plan recodes: their cells before that, and the released ones."""
     second: Comparison | None = field(default=None)
@@ -101,7 +103,7 @@ class Comparison:
     @cached_property
     def as_is(self) -> Mapping[str, BothCells]:
         """The columns that no step masks."""
-        return {name: cells for name, cells in self.cells.items() if name not in self.masked}
+        return {name: cells for name, cells in self.cells.items() if name not in (*self.masked, *self.shifted)}
 
     @cached_property
     def swaps(self) -> list[EncodedStep]:
@@ -171,7 +173,8 @@ class Comparison:
     @cached_property
     def known(self) -> list[Knowledge]:
         """Scenarios of the intruder's knowledge, the worst case last."""
-        return knowledge_scenarios(self.names_by_step, self.columns, self.as_is, self.confidential, self.amounts)
+        changed = [*self.names_by_step, *((name,) for name in self.shifted)]
+        return knowledge_scenarios(changed, self.columns, self.as_is, self.confidential, self.amounts)
 
     @property
     def n_distinct(self) -> int:

@@ -91,7 +91,8 @@ def _show(evidence: dict[str, Any], written: Outputs, pseudonym: str | None) -> 
             ("rows per person", rows_of_persons(rows)),
         ]
     for name, one in evidence.get("recoded", {}).items():
-        facts.append((f"recoded {name}", f"{one['how']} ({count_of(one['changed'], 'cell')}, RMSE {one['rmse']:.4f})"))
+        how_much = f" ({count_of(one['changed'], 'cell')}, RMSE {one['rmse']:.4f})" if "changed" in one else ""
+        facts.append((f"recoded {name}", f"{one['how']}{how_much}"))
     for number, step in enumerate(evidence["steps"], start=1):
         parameters = ", ".join(f"{key} = {value}" for key, value in step["parameters"].items())
         facts.append((f"step {number}", f"{step['method']}{f' ({parameters})' if parameters else ''}"))

@@ -11,12 +11,15 @@ from anonto.encoding.refusals import unknown_key
 from anonto.encoding.series import number_text
 from anonto.encoding.set_space import SET_DISTANCES, Layout
 from anonto.errors import ParameterError
+from anonto.io.date_notation import PATTERNS
 from anonto.io.notation import DECIMALS
 from anonto.ontology.spelling import SPELLINGS
 from anonto.taxonomy.refusals import unknown_measure
 from anonto.taxonomy.taxonomy import Taxonomy
 
-KINDS = ("nominal", "ordinal", "numeric", "set")
+KINDS = ("nominal", "ordinal", "numeric", "date", "set")
+KINDS_OF_NUMBERS = ("numeric", "date")
+"""The kinds of columns whose values are numbers, with means and sums."""
 KINDS_OF_CONCEPTS = ("nominal", "set")
 """The kinds of columns that may have an ontology."""
 ROLES = ("identifier", "quasi-identifier", "confidential", "other", "pseudonym")
@@ -33,6 +36,7 @@ CHOICES: Mapping[str, Sequence[str]] = {
     "information_content": CONTENTS,
     "spelling": SPELLINGS,
     "decimal": DECIMALS,
+    "notation": PATTERNS,
     "set_distance": SET_DISTANCES,
 }
 """The keys of a column with a fixed list of values."""
@@ -47,8 +51,9 @@ class ColumnDescription:
     """Kind, role, ontology and policies of a column; checks itself."""
 
     kind: str = "nominal"
-    """`"nominal"`: names or codes without an order; `"ordinal"`: the values of `order`; `"numeric"`: numbers; `"set"`:
-    several names or codes in a cell, in the columns of `from`, or in several rows of a person."""
+    """`"nominal"`: names or codes without an order; `"ordinal"`: the values of `order`; `"numeric"`: numbers; `"date"`:
+    dates, also with a time, times of day, or durations; `"set"`: several names or codes in a cell, in the columns of
+    `from`, or in several rows of a person."""
     role: str = "quasi-identifier"
     """`"identifier"`: the column is dropped; `"quasi-identifier"`, `"confidential"`, `"other"`: masked if a step names
     the column, otherwise released as it is. A quasi-identifier that no step names causes a warning. `"pseudonym"`, for
@@ -81,6 +86,9 @@ class ColumnDescription:
     """For an ordinal column, required: all values, lowest first."""
     decimal: str | None = None
     """For a numeric column of texts: the decimal sign, `"."` or `","`. By default it is found from the values."""
+    notation: str | None = None
+    """For a date: the order of day (`d`), month (`m`, or its name `b` or `B`) and year (`Y`), if not all dates of the
+    column together show it. By default it is found from the values."""
     from_columns: tuple[str, ...] = ()
     """For a set: the columns whose cells are its elements. In a plan the key is `from`."""
     separator: str | None = None
@@ -146,7 +154,7 @@ class ColumnDescription:
 
         for key, known in CHOICES.items():
             value = getattr(self, key)
-            if value not in known and (key != "decimal" or value is not None):
+            if value not in known and (key not in {"decimal", "notation"} or value is not None):
                 raise ParameterError(f"{key} of {where}", f"one of {', '.join(known)}", value)
         if self.measure not in MEASURES:
             raise unknown_measure(self.measure, MEASURES)

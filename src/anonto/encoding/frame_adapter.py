@@ -254,6 +254,8 @@ def longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
         spelt = further.as_texts()
         wider = pl.Enum(pl.concat([dtype.categories, spelt]).unique(maintain_order=True))
         return pl.concat([values.cast(wider), spelt.cast(wider)])
+    if further.moments is not None and dtype.is_temporal():
+        return pl.concat([values, further.as_moments(dtype).alias(values.name)])
     cells = further.as_texts() if dtype in (pl.String, pl.Categorical) else pl.Series(further.as_values())
     cells = cells.alias(values.name)
     fitting = cells.cast(dtype, strict=False)
@@ -275,6 +277,8 @@ def _as_texts(column: Any) -> list[str | None]:
 def _longer_pandas(column: Any, further: NewCells) -> Any:
     import pandas as pd
 
+    if further.moments is not None and (cells := _moments_for_pandas(column, further)) is not None:
+        return pd.concat([column, cells])
     if isinstance(column.dtype, pd.CategoricalDtype):
         if further.numbers is None and pd.api.types.is_numeric_dtype(column.cat.categories.dtype):
             column = column.cat.rename_categories(_as_texts(column.cat.categories.tolist()))
@@ -314,6 +318,32 @@ def _take_or_null(column: Any, sources: Integers) -> Any:
 
     nulls = sources == NO_ROW
     return take_rows(column, pa.array(sources, mask=nulls) if nulls.any() else sources)
+
+
+def _moments_for_pandas(column: Any, further: NewCells) -> Any:
+    """Dates in the type of a column of dates, times or durations; None for a column of texts."""
+    import pandas as pd
+
+    if _holds_text(column):
+        return None
+    own = as_series(column)
+    if not own.dtype.is_temporal():
+        own = pl_series(column.dropna().tolist())
+    cells = further.as_moments(own.dtype)
+    if column.dtype == object:
+        return pd.Series(cells.to_list(), dtype=object)
+    return pd.Series(cells.to_pandas() if _is_zoned(own.dtype) else cells.to_numpy()).astype(column.dtype)
+
+
+def _is_zoned(dtype: Any) -> bool:
+    return getattr(dtype, "time_zone", None) is not None
+
+
+def pl_series(cells: list[Any]) -> Any:
+    """Python objects as a polars column."""
+    import polars as pl
+
+    return pl.Series(cells)
 
 
 def _holds_text(column: Any) -> bool:
@@ -378,6 +408,9 @@ def longer_arrow(column: Any, further: NewCells) -> Any:
     value_type = dtype.value_type if dictionary else dtype
     is_text = pa.types.is_string(value_type) or pa.types.is_large_string(value_type)
     is_text = is_text or pa.types.is_string_view(value_type)
+    if further.moments is not None and pa.types.is_temporal(dtype):
+        cells = further.as_moments(as_series(column.slice(0, 0)).dtype).to_arrow().cast(dtype)
+        return pa.chunked_array([*column.chunks, cells], type=dtype)
     cells = pa.array(further.as_texts().to_list() if is_text else further.as_values())
     fitting = None
     with suppress(pa.ArrowInvalid):

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from anonto.arrays import Floats
+    from anonto.arrays import Floats, Longs
     from anonto.encoding.prepare import PreparedColumn
     from anonto.encoding.value_space import ValueSpace
+    from anonto.io.date_notation import DateNotation
     from anonto.io.notation import Notation
 
 
@@ -40,6 +41,8 @@ class NewCells:
     notation: Notation = PLAIN
     texts: tuple[str, ...] = ()
     """For any other column."""
+    moments: Longs | None = None
+    """For a column of dates also microseconds since 1970, or of a time or a duration."""
 
     def __len__(self) -> int:
         return len(self.texts) if self.numbers is None else int(self.numbers.size)
@@ -49,6 +52,21 @@ class NewCells:
         if self.numbers is None:
             return list(self.texts)
         return self.numbers.astype(np.int64) if self.are_whole else self.numbers
+
+    def as_moments(self, dtype: pl.DataType) -> pl.Series:
+        """Dates as cells of a type for dates, times or durations."""
+        import polars as pl
+
+        moments = pl.Series([] if self.moments is None else self.moments, dtype=pl.Int64)
+        if dtype == pl.Time:
+            return (moments * 1000).cast(pl.Time)
+        if isinstance(dtype, pl.Duration):
+            return moments.cast(pl.Duration("us")).cast(dtype)
+        at = moments.cast(pl.Datetime("us"))
+        if not isinstance(dtype, pl.Datetime):
+            return at.cast(dtype)
+        local = at if dtype.time_zone is None else at.dt.replace_time_zone(dtype.time_zone, ambiguous="earliest")
+        return local.cast(dtype)
 
     def as_texts(self) -> pl.Series:
         """The cells as texts in the notation of the column."""
@@ -68,6 +86,8 @@ def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | N
         return NewCells(texts=value_space.texts)
     if isinstance(value_space, NumericSpace):
         further = value_space.numbers[n_own:]
+        if prepared.dates is not None:
+            return new_dates(prepared.dates, prepared.dates.moments(further))
         if prepared.description.kind == "ordinal":
             return NewCells(texts=_ranks(further, prepared.description.order))
         return _numbers(further, prepared.notation)
@@ -81,6 +101,8 @@ def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | N
 
 def settle_numbers(prepared: PreparedColumn, numbers: NDArray[Any]) -> Floats:
     """Numbers as their column can hold them: rounded to its decimals or to its ranks, without negative zeros."""
+    if prepared.dates is not None:
+        return prepared.dates.round_numbers(numbers)
     if prepared.description.kind == "ordinal":
         return np.asarray(np.clip(np.rint(numbers), 0, len(prepared.description.order) - 1), dtype=np.float64)
     return prepared.notation.round_numbers(np.asarray(numbers, dtype=np.float64))
@@ -89,11 +111,18 @@ def settle_numbers(prepared: PreparedColumn, numbers: NDArray[Any]) -> Floats:
 def grain(prepared: PreparedColumn) -> float:
     """The unit to which a column's numbers are rounded; 1 for ranks."""
     value_space = prepared.value_space
+    if prepared.dates is not None:
+        return prepared.dates.step / prepared.dates.unit
     if prepared.description.kind == "ordinal" or not isinstance(value_space, NumericSpace):
         return 1.0
     # The largest number may have fewer decimals than the column, because it runs out of digits.
     coarsest = 4.0 * float(np.spacing(np.abs(value_space.numbers).max(initial=0.0)))
     return max(float(10.0**-prepared.notation.decimals), coarsest)
+
+
+def new_dates(dates: DateNotation, moments: Longs) -> NewCells:
+    """Dates that no original cell has, as their column writes them."""
+    return NewCells(texts=tuple(dates.texts(moments)), moments=moments)
 
 
 def _ranks(ranks: Floats, order: Sequence[str]) -> tuple[str, ...]:

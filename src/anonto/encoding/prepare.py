@@ -15,10 +15,13 @@ from anonto.encoding.columns import Column, encode
 from anonto.encoding.records import count_records
 from anonto.encoding.refusals import (
     all_missing,
+    ambiguous_dates,
     large_sets,
     lost_digits,
     missing_cells,
+    mixed_dates,
     mixed_notation,
+    not_dates,
     not_in_order,
     not_numeric,
     unknown_codes,
@@ -33,7 +36,8 @@ from anonto.encoding.value_space import (
     nominal_space,
 )
 from anonto.errors import ColumnError
-from anonto.io.notation import PLAIN, lost_texts, read_numbers
+from anonto.io.date_notation import read_dates
+from anonto.io.notation import PLAIN, lost_texts, numbers_of, read_numbers
 from anonto.ontology.catalogue import open_ontology
 from anonto.ontology.matching import matcher_of
 from anonto.taxonomy.taxonomy import Taxonomy
@@ -43,11 +47,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from anonto.arrays import Bools, Ints
+    from anonto.arrays import Bools, Floats, Ints
     from anonto.encoding.columns import Rows
     from anonto.encoding.description import ColumnDescription
     from anonto.encoding.missing_codes import MissingCodes
     from anonto.encoding.value_space import ValueSpace
+    from anonto.io.date_notation import DateNotation
     from anonto.io.notation import Notation
 
     Opener = Callable[[str | Taxonomy], Taxonomy]
@@ -70,6 +75,16 @@ class PreparedColumn:
     """Cells without a concept that stay as they are."""
     notation: Notation = PLAIN
     """How its numbers are written."""
+    dates: DateNotation | None = None
+    """How its dates are written, if it is a column of dates."""
+
+    def numbers_of(self, texts: Sequence[str]) -> Floats:
+        """Other texts of a column of numbers or dates as numbers; NaN for texts that are none."""
+        if self.dates is None:
+            return numbers_of(texts, self.notation.decimal)
+        found = [read_dates([text], self.dates.known_pattern).moments for text in texts]
+        moments = np.array([0 if one is None else one[0] for one in found], dtype=np.int64)
+        return np.where([one is None for one in found], np.nan, self.dates.numbers(moments))
 
 
 def opener(folder: Path | None = None) -> Opener:
@@ -165,11 +180,8 @@ def prepare(
         return PreparedColumn(name, description, column, TextSpace(column.counts), 0, 0)
     if not column.values:
         raise all_missing(len(column), name)
-    if description.kind == "numeric":
-        numbers, notation = _numeric(name, column, description, rows)
-        return PreparedColumn(name, description, column, numbers, n_missing, 0, notation)
-    if description.kind == "ordinal":
-        return PreparedColumn(name, description, column, _ordinal(name, column, description, rows), n_missing, 0)
+    if description.kind in {"numeric", "date", "ordinal"}:
+        return _prepare_numbers(name, column, description, rows)
     if description.kind == "set":
         return _prepare_sets(name, column, description, open_once)
     if not description.ontologies:
@@ -188,6 +200,18 @@ def prepare(
     concepts_of = [concepts for concepts in placed if concepts is not None]
     value_space = _nominal(name, column, concepts_of, description, open_once)
     return PreparedColumn(name, description, column, value_space, n_missing, n_unmatched)
+
+
+def _prepare_numbers(name: str, column: Column, description: ColumnDescription, rows: Rows) -> PreparedColumn:
+    """A column of numbers, dates or ranks."""
+    n_missing = column.n_missing
+    if description.kind == "numeric":
+        numbers, notation = _numeric(name, column, description, rows)
+        return PreparedColumn(name, description, column, numbers, n_missing, 0, notation)
+    if description.kind == "date":
+        dates, written = _dates(name, column, description, rows)
+        return PreparedColumn(name, description, column, dates, n_missing, 0, dates=written)
+    return PreparedColumn(name, description, column, _ordinal(name, column, description, rows), n_missing, 0)
 
 
 def with_missing_as_value(
@@ -331,6 +355,17 @@ def _numeric(name: str, column: Column, description: ColumnDescription, rows: Ro
     if lost:
         raise lost_digits(lost, name, *_where(column, lost, rows))
     return NumericSpace(read.numbers, column.counts), read.notation
+
+
+def _dates(name: str, column: Column, description: ColumnDescription, rows: Rows) -> tuple[NumericSpace, DateNotation]:
+    read = read_dates(column.values, description.notation)
+    if read.ambiguous:
+        raise ambiguous_dates(name, read.ambiguous)
+    if read.mixed:
+        raise mixed_dates(read.mixed, name, *_where(column, read.mixed, rows))
+    if read.moments is None:
+        raise not_dates(read.wrong, name, *_where(column, read.wrong, rows))
+    return NumericSpace(read.notation.numbers(read.moments), column.counts), read.notation
 
 
 def _where(column: Column, values: Collection[str], rows: Rows) -> tuple[int, int | None]:

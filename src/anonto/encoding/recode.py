@@ -16,8 +16,15 @@ KEYS_OF_KIND: Mapping[str, tuple[str, ...]] = {
     "numeric": ("bottom", "top", "round", "bands", "labels"),
     "text": ("prefix", "population", "at_least", "other"),
     "concept": ("generalise",),
+    "date": ("to", "keep", "shift", "days", "person"),
 }
 """The keys for a column of each kind; a nominal column is one of concepts if it has an ontology, else one of texts."""
+PERIODS = ("day", "week", "month", "quarter", "year")
+SHIFTS = ("person", "record")
+STEPS = {None: 1, "weekday": 7, "season": 364}
+"""What a shift of dates keeps: it is a multiple of so many days."""
+MOST_DAYS = 36_525
+"""A hundred years."""
 OTHER = "000"
 """The prefix of all small areas, as the rule of HIPAA writes it."""
 
@@ -46,6 +53,18 @@ class Recode:
     """The text of all small areas."""
     generalise: int | str | None = None
     """Of concepts: each becomes its ancestor at a depth (a root has 1), or at a named level such as `"chapter"`."""
+
+    to: str | None = None
+    """Of dates: each becomes the first day of its `"week"`, `"month"`, `"quarter"` or `"year"`, or loses its time with
+    `"day"`."""
+    keep: str | None = None
+    """Of dates: `"weekday"` or `"season"` stays the same."""
+    shift: str | None = None
+    """Of dates: by `"person"` or by `"record"`, by a secret number of days."""
+    days: int | None = None
+    """The most days that a date is shifted by."""
+    person: str | None = None
+    """The column that says whose dates these are, if the table section names none."""
 
     @classmethod
     def from_mapping(cls, where: str, given: Any) -> Recode:
@@ -80,6 +99,7 @@ class Recode:
         self._check_numbers(where)
         self._check_labels(where)
         self._check_prefix(where)
+        self._check_dates(where)
         if self.generalise is not None:
             is_depth = isinstance(self.generalise, int) and not isinstance(self.generalise, bool)
             if not (self.generalise >= 1 if is_depth else isinstance(self.generalise, str) and self.generalise):  # type: ignore[operator]
@@ -121,13 +141,36 @@ class Recode:
         if not isinstance(self.other, str) or not self.other:
             raise ParameterError(f"other of {where}", "a text", self.other)
 
+    def _check_dates(self, where: str) -> None:
+        for key, known in (("to", PERIODS), ("shift", SHIFTS), ("keep", ("weekday", "season"))):
+            value = getattr(self, key)
+            if value is not None and value not in known:
+                raise ParameterError(f"{key} of {where}", f"one of {', '.join(known)}", value)
+        if self.to is not None and self.shift is not None:
+            raise ParameterError(f"shift of {where}", "left out where dates are cut with to", self.shift)
+        least = STEPS[self.keep]
+        if (self.shift is None) != (self.days is None):
+            raise ParameterError(f"days of {where}", "given together with shift", self.days)
+        is_whole = isinstance(self.days, int) and not isinstance(self.days, bool)
+        if self.days is not None and not (is_whole and least <= self.days <= MOST_DAYS):
+            raise ParameterError(f"days of {where}", f"a whole number from {least} to {MOST_DAYS:,}", self.days)
+        if self.person is not None and (self.shift != "person" or not isinstance(self.person, str)):
+            raise ParameterError(f"person of {where}", "the name of a column, with shift = 'person'", self.person)
+        fitting = {None: PERIODS, "weekday": PERIODS[2:], "season": ("year",)}[self.keep]
+        if self.keep is not None and self.shift is None and self.to not in fitting:
+            must = f"left out, or given with shift or with to as one of {', '.join(fitting)}"
+            raise ParameterError(f"keep of {where}", must, self.keep)
+
     def require_kind(self, kind: str, where: str) -> None:
         """Refuse keys that are for columns of another kind."""
         own = KEYS_OF_KIND.get(kind, ())
         wrong = [key for key in self.to_mapping() if key not in own]
         if wrong:
             of = {key: one for one, keys in KEYS_OF_KIND.items() for key in keys}
-            needed = {"numeric": "kind = 'numeric'", "text": "a nominal column without an ontology"}
+            needed = {
+                **{one: f"kind = {one!r}" for one in ("numeric", "date")},
+                "text": "a nominal column without an ontology",
+            }
             must = f"left out: it is for {needed.get(of[wrong[0]], 'a nominal column with an ontology')}"
             raise ParameterError(f"{wrong[0]} of recode of {where}", must, self.to_mapping()[wrong[0]])
 
@@ -171,6 +214,12 @@ class Recode:
             said.append(f"cut to the first {count_of(self.prefix, 'character')}")
         if self.at_least is not None:
             said.append(f"areas of fewer than {self.at_least:,g} people become {self.other!r}")
+        if self.to is not None:
+            said.append(f"dates become the first day of their {self.to}" if self.to != "day" else "times are cut off")
+        if self.shift is not None:
+            said.append(f"shifted by up to {count_of(self.days or 0, 'day')} alike in all dates of a {self.shift}")
+        if self.keep is not None:
+            said.append(f"the {self.keep} stays")
         if self.generalise is not None:
             level = f"level {self.generalise!r}" if isinstance(self.generalise, str) else f"depth {self.generalise}"
             said.append(f"each concept becomes its ancestor at {level}")
@@ -188,6 +237,11 @@ def recode_schema() -> dict[str, Any]:
         "prefix": {"type": "integer", "minimum": 1},
         "population": {"type": "string"},
         "other": {"type": "string", "minLength": 1, "default": OTHER},
+        "to": {"enum": list(PERIODS)},
+        "keep": {"enum": ["weekday", "season"]},
+        "shift": {"enum": list(SHIFTS)},
+        "days": {"type": "integer", "minimum": 1, "maximum": MOST_DAYS},
+        "person": {"type": "string"},
         "generalise": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "minLength": 1}]},
     }
     return {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": 1}

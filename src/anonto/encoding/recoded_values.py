@@ -9,10 +9,17 @@ import numpy as np
 
 from anonto.arithmetic import dot
 from anonto.encoding.columns import MISSING
-from anonto.encoding.new_cells import NewCells
+from anonto.encoding.new_cells import NewCells, new_dates
 from anonto.encoding.prefixes import prefix_taxonomy, prefixes_of
 from anonto.encoding.prepare import prepare
-from anonto.encoding.refusals import missing_level, numbers_without_zeros, several_hierarchies, unknown_level
+from anonto.encoding.recoded_dates import cut_dates
+from anonto.encoding.refusals import (
+    missing_level,
+    no_calendar,
+    numbers_without_zeros,
+    several_hierarchies,
+    unknown_level,
+)
 from anonto.encoding.value_space import NominalSpace, NumericSpace, nominal_space
 from anonto.errors import InternalError
 from anonto.io.notation import EXACT, numbers_of
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from anonto.encoding.description import ColumnDescription
     from anonto.encoding.prepare import Opener
     from anonto.encoding.recode import Recode
+    from anonto.io.date_notation import DateNotation
     from anonto.io.notation import Notation
     from anonto.taxonomy.taxonomy import Taxonomy
 
@@ -47,11 +55,15 @@ class RecodedValues:
     """How far each value moved: a distance from 0 to 1."""
     description: ColumnDescription
     """The column as its steps see it."""
+    dates: tuple[DateNotation, Longs] | None = None
+    """Of dates that are shifted: how they are written, and the microseconds of each value."""
 
     @property
     def evidence(self) -> dict[str, int | float]:
         """How many cells changed, and the root of the mean squared distance that cells moved."""
         n_cells = int(self.counts.sum())
+        if self.dates is not None:
+            return {"cells": n_cells}
         squares = dot(self.counts, self.lost**2)
         return {
             "cells": n_cells,
@@ -92,6 +104,8 @@ def recode_values(
         return RecodedValues((), column.counts, NewCells(), none, nothing > 0, nothing, after)
     if description.kind == "numeric":
         return _numbers(name, column, plain, after, recode, open_once)
+    if description.kind == "date":
+        return _dates(name, column, plain, after, recode, open_once)
     if recode.generalise is not None:
         return _concepts(name, column, plain, after, recode.generalise, open_once)
     texts = prefixes_of(name, column.values, column.counts, recode, folder)
@@ -150,6 +164,33 @@ def _numbers(
     whole = decimals == 0 and bool((np.abs(distinct) < EXACT).all())
     cells = NewCells(numbers=distinct, are_whole=whole, notation=finer)
     return RecodedValues(column.values, column.counts, cells, places, changed, _lost(before, numbers), after)
+
+
+def _dates(
+    name: str,
+    column: Column,
+    plain: ColumnDescription,
+    after: ColumnDescription,
+    recode: Recode,
+    open_once: Opener,
+) -> RecodedValues:
+    """Dates that are cut; those that are shifted stay here, because their shift is of a person or a record."""
+    prepared = prepare(name, column, plain, open_once)
+    space, notation = prepared.value_space, prepared.dates
+    if notation is None or not isinstance(space, NumericSpace):
+        raise InternalError("A column of dates has none.")
+    if notation.kind != "date":
+        raise no_calendar(name)
+    before = notation.moments(space.numbers)
+    known = replace(after, notation=notation.known_pattern)
+    moments = before if recode.to is None else cut_dates(before, recode.to, recode.keep)
+    changed = moments != before
+    distinct, place = np.unique(moments[changed], return_inverse=True)
+    places = np.full(before.size, MISSING, dtype=np.int32)
+    places[changed] = place
+    lost = _lost(space.numbers, notation.numbers(moments))
+    cells, shifted = new_dates(notation, distinct), (notation, before) if recode.shift is not None else None
+    return RecodedValues(column.values, column.counts, cells, places, changed, lost, known, shifted)
 
 
 def coarser(numbers: Floats, recode: Recode) -> Floats:

@@ -99,6 +99,40 @@ def lost_digits(values: Sequence[object], column: str, cells: int | None = None,
     )
 
 
+def not_dates(values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> ColumnError:
+    """Cells of a column of dates that are none, such as the 30th of February."""
+    verb = "is not a date" if len(values) == 1 else "are not dates"
+    return ColumnError(
+        f"{count_of(len(values), 'distinct value')} of column {column!r} {verb} of the calendar in a known notation"
+        f"{_where(column, cells, row)}, and fix them, or add those that mean missing to na.",
+        values=values,
+        cells=cells,
+        row=row,
+        settings=("kind",),
+    )
+
+
+def mixed_dates(values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> ColumnError:
+    """Dates of one column in two notations. The minority is on ``values``."""
+    verb = "is" if len(values) == 1 else "are"
+    return ColumnError(
+        f"Column {column!r} has dates in two notations: {count_of(len(values), 'distinct value')} {verb} written in "
+        f"another way than most{_where(column, cells, row)}, and write all dates in one way.",
+        values=values,
+        cells=cells,
+        row=row,
+    )
+
+
+def ambiguous_dates(column: str, patterns: Sequence[str]) -> ColumnError:
+    """Dates that are different ones in different notations."""
+    return ColumnError(
+        f"All dates of column {column!r} can be read as {' and as '.join(patterns)}; say which it is with notation in "
+        "the plan.",
+        settings=("notation",),
+    )
+
+
 def not_in_order(
     values: Sequence[object], column: str, cells: int | None = None, row: int | None = None
 ) -> ColumnError:
@@ -146,6 +180,25 @@ def large_sets(column: str, cells: int, most: int) -> ColumnError:
 
 
 # ------------------------------------------------------------------------------------------------ recoding
+
+
+def no_calendar(column: str) -> ColumnError:
+    """Times of day or durations where dates are cut or shifted."""
+    return ColumnError(
+        f"Column {column!r} holds times of day or durations, which have no months or days to cut or shift; leave "
+        "recode out, and mask the column in a step.",
+        settings=("recode",),
+    )
+
+
+def persons_without_key(column: str, person: str, rows: int) -> ColumnError:
+    """Rows whose dates are shifted by person, and that say of no person."""
+    return ColumnError(
+        f"{count_of(rows, 'row')} or more have no value in {person!r}, which says whose dates those of column "
+        f"{column!r} are; give each a value, or shift by record.",
+        cells=rows,
+        settings=("recode",),
+    )
 
 
 def unknown_prefixes(values: Sequence[str], column: str, file: str, cells: int) -> ColumnError:

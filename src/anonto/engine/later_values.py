@@ -95,6 +95,8 @@ class LaterValues:
         description = self.prepared.description
         if description.kind == "numeric":
             description = replace(description, decimal=self.prepared.notation.decimal)
+        if self.prepared.dates is not None:
+            description = replace(description, notation=self.prepared.dates.known_pattern)
         try:
             new = prepare(self.prepared.name, encoded, description, batch.open_once)
         except AllMissingError:

@@ -155,3 +155,11 @@ def not_with_recoding(what: str, columns: Sequence[str]) -> PlanError:
         "a plan without steps, and leave recode out.",
         settings=("recode",),
     )
+
+
+def unknown_shifts(columns: Sequence[str]) -> ReleaseError:
+    """A release whose steps masked dates that were shifted before, without its seed."""
+    return ReleaseError(
+        f"The steps masked dates that were shifted before ({quote_names(columns)}), by numbers of days that only the "
+        "seed tells; give the private record of the release (--private, private=)."
+    )

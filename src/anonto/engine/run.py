@@ -77,7 +77,7 @@ def mask(
         if chosen.recoded:
             from anonto.engine.spark.recode import recode_frame
 
-            numbered, recoding = recode_frame(numbered, without_id)
+            numbered, recoding = recode_frame(numbered, without_id, secret)
             without_id = recoding.plan
         if chosen.has_units:
             release = _mask_units_on_cluster(numbered, without_id, secret, allowed)
@@ -140,8 +140,9 @@ def mask_file(
             release = _with_warnings(masked)
             release.write_outputs(outputs, keep_order=keep_order, force=force)
         return release.in_order() if keep_order else release
-    with _open_engine(table, chosen, limit, target) as (engine, recoding):
-        masked_rows = _mask_rows(engine, chosen if recoding is None else recoding.plan, _secret(seed))
+    secret = _secret(seed)
+    with _open_engine(table, chosen, limit, target, secret) as (engine, recoding):
+        masked_rows = _mask_rows(engine, chosen if recoding is None else recoding.plan, secret)
         release = _with_warnings(masked_rows if recoding is None else recoding.complete(masked_rows))
         release.write_outputs(outputs, keep_order=keep_order, force=force)
     return release.in_order() if keep_order else release
@@ -166,7 +167,7 @@ def _goes_over_files(table: str | os.PathLike[str], plan: Plan, memory: int | No
 
 @contextmanager
 def _open_engine(
-    table: str | os.PathLike[str], plan: Plan, memory: int | None, output: Path
+    table: str | os.PathLike[str], plan: Plan, memory: int | None, output: Path, seed: Seed
 ) -> Iterator[tuple[Engine, Recoding | None]]:
     """The engine for a table: over files if it is several Parquet files or exceeds the memory limit, else in memory.
 
@@ -176,14 +177,14 @@ def _open_engine(
         from anonto.engine.memory.source import InMemory
 
         if plan.recoded:
-            recoded, recoding = recode_table(table, plan)
+            recoded, recoding = recode_table(table, plan, seed)
             yield InMemory(recoded, recoding.plan), recoding
         else:
             yield InMemory(table, plan), None
         return
     from anonto.engine.files.source import OverFiles
 
-    with OverFiles.open(table, plan, memory or DEFAULT_MEMORY, output) as engine:
+    with OverFiles.open(table, plan, memory or DEFAULT_MEMORY, output, seed) as engine:
         yield engine, engine.recoding
 
 
@@ -225,7 +226,7 @@ def _mask_in_memory(table: Any, plan: Plan, seed: Seed) -> Release:
 def _mask_here(table: Any, plan: Plan, seed: Seed) -> Release:
     """Mask a table in memory, after its cells are recoded."""
     if plan.recoded:
-        recoded, recoding = recode_table(table, plan)
+        recoded, recoding = recode_table(table, plan, seed)
         return recoding.complete(_mask_here(recoded, recoding.plan, seed))
     return (_mask_units if plan.has_units else _mask_in_memory)(table, plan, seed)
 

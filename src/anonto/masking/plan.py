@@ -41,6 +41,7 @@ from anonto.masking.refusals import (
     pseudonym_of_nobody,
     released_as_is,
     released_weight,
+    shift_of_nobody,
     strata_of_sets,
     unreviewed_columns,
     used_order,
@@ -77,6 +78,8 @@ class Plan:
     """The start of relative paths: the folder of the plan file."""
     made_from: Plan | None = field(default=None, compare=False)
     """In the plan of records that were made from rows, the plan of these rows."""
+    shifted: tuple[str, ...] = field(default=(), compare=False)
+    """In the plan of a recoded table, the columns whose dates were shifted by a secret number of days."""
     by_person: bool = field(default=False, compare=False)
     """True if a record is a person with all her rows: so in the plan of records that were made from rows."""
 
@@ -137,7 +140,7 @@ class Plan:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Read-only views cannot be pickled; what they show can."""
-        return Plan, (dict(self.columns), self.steps, dict(self.table), self.folder, self.by_person)
+        return _restored, (dict(self.columns), self.steps, dict(self.table), self.folder, self.shifted, self.by_person)
 
     def to_dict(self) -> dict[str, Any]:
         """In the shape of a plan file."""
@@ -182,6 +185,15 @@ class Plan:
     def recoded(self) -> tuple[str, ...]:
         """The columns whose cells are recoded before anything else is done."""
         return tuple(name for name, one in self.columns.items() if one.recode is not None)
+
+    def person_of_dates(self, name: str) -> str | None:
+        """The column that says whose dates are in a column that is shifted by person; None for other columns."""
+        recode = self.description(name).recode
+        if recode is None or recode.shift != "person":
+            return None
+        if recode.person is None and self.person is None:
+            raise shift_of_nobody(name)
+        return recode.person or self.person
 
     def without_recoding(self) -> Plan:
         """The plan for the table as it is."""
@@ -299,6 +311,8 @@ class Plan:
         for name, one in self.columns.items():
             if one.role == "pseudonym" and name != self.person:
                 raise pseudonym_of_nobody(name)
+            if self.person_of_dates(name) == name:
+                raise shift_of_nobody(name)
 
     @property
     def scales(self) -> dict[str, tuple[str, ...]]:
@@ -363,7 +377,7 @@ class Plan:
         found: list[AnontoWarning] = []
         if unnamed or unmasked:
             found.append(released_as_is(unnamed, unmasked))
-        if as_is and not self.steps:
+        if as_is and not self.steps and not self.as_given.recoded:
             found.append(nothing_masked(len(as_is)))
         if self.weight in as_is:
             found.append(released_weight(str(self.weight)))
@@ -418,7 +432,9 @@ class Plan:
     @property
     def named(self) -> tuple[str, ...]:
         """Every column that the plan names."""
-        return tuple(dict.fromkeys([*self.columns, *self.masked, *self.also_needed, *filter(None, [self.weight])]))
+        persons = (self.person_of_dates(name) for name in self.columns)
+        further = filter(None, [self.weight, *persons])
+        return tuple(dict.fromkeys([*self.columns, *self.masked, *self.also_needed, *further]))
 
     @property
     def also_needed(self) -> tuple[str, ...]:
@@ -445,6 +461,17 @@ class Plan:
             in_folder = files_at(self.folder / name) if self.folder is not None else []
             found += in_folder or files_at(Path(name))
         return tuple(found)
+
+
+def _restored(
+    columns: dict[str, ColumnDescription],
+    steps: tuple[Step, ...],
+    table: dict[str, Any],
+    folder: Path | None,
+    shifted: tuple[str, ...],
+    by_person: bool,
+) -> Plan:
+    return Plan(columns, steps, table, folder, shifted=shifted, by_person=by_person)
 
 
 def plan_of(plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:

@@ -14,23 +14,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from anonto.encoding.columns import MISSING
+from anonto.encoding.columns import MISSING, encode
 from anonto.encoding.dictionary_encoder import DictionaryEncoder
 from anonto.encoding.frame_adapter import gather_values, longer_polars
 from anonto.encoding.prepare import apply_missing_policy
+from anonto.encoding.recoded_dates import DateShift, ShiftedDates
 from anonto.encoding.recoded_values import recode_values, require_texts
+from anonto.encoding.refusals import persons_without_key
+from anonto.errors import InternalError
 from anonto.masking.fitted import changed_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-    from anonto.arrays import Codes
+    from anonto.arrays import Codes, Longs
     from anonto.encoding.description import ColumnDescription
     from anonto.encoding.dictionary_encoder import ValueDictionary
+    from anonto.encoding.new_cells import NewCells
     from anonto.encoding.prepare import Opener
     from anonto.encoding.recoded_values import RecodedValues
     from anonto.masking.plan import Plan
     from anonto.masking.release import Release
+    from anonto.random.streams import Seed
 
 MANY_ROWS = 1 << 20
 
@@ -47,13 +52,26 @@ class RecodedColumn:
     recoded: RecodedValues
     places: Codes
     """The new cell of each raw code, and last of a null; −1 for a cell that stays."""
+    shifted: ShiftedDates | None = None
+    """Dates that are shifted row by row; None for cells that only depend on their value."""
+    shift: DateShift | None = None
+    """How far; None where nothing is to be shifted, because an intruder does not know it."""
+    person: str | None = None
+    """The column that says whose dates these are, where the shift is of a person."""
 
     @classmethod
-    def of(cls, given: ColumnDescription, counted: ValueDictionary, recoded: RecodedValues) -> RecodedColumn:
+    def of(
+        cls, given: ColumnDescription, counted: ValueDictionary, recoded: RecodedValues, **of_rows: Any
+    ) -> RecodedColumn:
         """A column of a table, and what its values become."""
+        if recoded.dates is not None:
+            raw, (notation, moments) = counted.raw_of(recoded.values), recoded.dates
+            of_codes, is_date = (np.zeros(len(counted.texts) + 1, dtype=np.int64) for _ in range(2))
+            of_codes[raw], is_date[raw] = moments, 1
+            of_rows["shifted"] = ShiftedDates(notation, of_codes, is_date.astype(np.int32))
         places = np.append(np.full(len(counted.texts), MISSING, dtype=np.int32), np.int32(MISSING))
         places[counted.raw_of(recoded.values)] = recoded.places
-        return cls(counted.name, given, counted.bare(), recoded, places)
+        return cls(counted.name, given, counted.bare(), recoded, places, **of_rows)
 
     @cached_property
     def palette(self) -> pl.Series:
@@ -66,6 +84,25 @@ class RecodedColumn:
         n_raw = len(self.counted.cells)
         own = np.append(np.arange(n_raw, dtype=np.int32), np.int32(MISSING))
         return np.where(self.places >= 0, np.int32(n_raw) + self.places, own)
+
+    def shift_rows(self, raw: Codes, persons: pl.Series | None, rows: Longs) -> tuple[NewCells, Codes]:
+        """The new dates of some rows, and for each row which of them it gets; −1 for a cell that stays.
+
+        Args:
+            raw: The raw codes of the rows.
+            persons: Whose they are; None where the shift is of a record.
+            rows: Their numbers in the table.
+        """
+        if self.shifted is None or self.shift is None:
+            raise InternalError("A column without a shift was shifted.")
+        if persons is None:
+            return self.shifted.shift(raw, self.shift.of_rows(rows))
+        keys = encode(persons)
+        nobody = int(np.count_nonzero((keys.codes < 0) & (self.shifted.is_date[raw] == 1)))
+        if nobody:
+            raise persons_without_key(self.name, str(self.person), nobody)
+        days = np.append(self.shift.of_persons(keys.values), 0)
+        return self.shifted.shift(raw, days[keys.codes])
 
     def slim(self) -> RecodedColumn:
         """The column without ontologies, which no row needs."""
@@ -83,13 +120,25 @@ class CellRecoder:
             for name, one in columns.items()
         }
 
-    def cells(self, name: str, cells: pl.Series) -> pl.Series:
-        """The recoded cells of a column; an unknown cell means that the table changed."""
+    def cells(self, name: str, cells: pl.Series, persons: pl.Series | None, rows: Longs) -> pl.Series:
+        """The recoded cells of a column; an unknown cell means that the table changed.
+
+        Args:
+            name: The column.
+            cells: Of some rows.
+            persons: The cells of the column that says whose dates these are, where the column needs it.
+            rows: The numbers of the rows in the table.
+        """
         column = self._columns[name]
         raw = self._encoders[name].encode(cells)
         if raw.max(initial=MISSING) >= len(column.counted.cells):
             raise changed_table()
-        return gather_values(column.palette, column.in_palette[raw]).alias(name)
+        if column.shift is None:
+            return gather_values(column.palette, column.in_palette[raw]).alias(name)
+        new, places = column.shift_rows(raw, persons, rows)
+        n_raw = len(column.palette)
+        palette = longer_polars(column.palette, new) if len(new) else column.palette
+        return gather_values(palette, np.where(places >= 0, np.int32(n_raw) + places, raw)).alias(name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,7 +152,8 @@ class Recoding:
     def plan(self) -> Plan:
         """The plan of the recoded table."""
         after = {name: one.recoded.description for name, one in self.columns.items()}
-        return replace(self.given, columns=MappingProxyType({**self.given.columns, **after}), made_from=self.given)
+        columns = MappingProxyType({**self.given.columns, **after})
+        return replace(self.given, columns=columns, made_from=self.given, shifted=self.shifted)
 
     @property
     def evidence(self) -> dict[str, Any]:
@@ -113,6 +163,11 @@ class Recoding:
             for name, one in self.columns.items()
         }
 
+    @property
+    def shifted(self) -> tuple[str, ...]:
+        """The columns whose dates are shifted by a secret number of days."""
+        return tuple(name for name, one in self.columns.items() if one.shifted is not None)
+
     def complete(self, release: Release) -> Release:
         """A release of the recoded table, with the evidence of the recoding."""
         evidence = release.evidence
@@ -121,8 +176,22 @@ class Recoding:
         return release
 
 
-def fit_recoding(counted: Mapping[str, ValueDictionary], plan: Plan, open_once: Opener) -> Recoding:
-    """Recode the distinct values of the columns whose plan says so."""
+def fit_recoding(
+    counted: Mapping[str, ValueDictionary],
+    plan: Plan,
+    open_once: Opener,
+    seed: Seed | None,
+    to_shift: Collection[str] | None = None,
+) -> Recoding:
+    """Recode the distinct values of the columns whose plan says so.
+
+    Args:
+        counted: These columns.
+        plan: The plan.
+        open_once: Opens ontologies.
+        seed: Without it, no date is shifted.
+        to_shift: The columns whose dates are shifted; None for all that the plan shifts.
+    """
     columns = {}
     for name, one in counted.items():
         description = plan.description(name)
@@ -130,7 +199,11 @@ def fit_recoding(counted: Mapping[str, ValueDictionary], plan: Plan, open_once: 
             is_text = one.cells.dtype == pl.String or isinstance(one.cells.dtype, pl.Categorical | pl.Enum)
             require_texts(name, is_text=is_text, recode=description.recode)
         values = apply_missing_policy(name, one.column(), replace(description, missing="keep"))
-        columns[name] = RecodedColumn.of(
-            description, one, recode_values(name, values, description, open_once, plan.folder)
-        )
+        recoded = recode_values(name, values, description, open_once, plan.folder)
+        of_rows: dict[str, Any] = {}
+        is_shifted = recoded.dates is not None and (to_shift is None or name in to_shift)
+        if is_shifted and description.recode is not None and seed is not None:
+            of_rows["shift"] = DateShift.of(seed.key("shift of dates"), description.recode)
+            of_rows["person"] = plan.person_of_dates(name)
+        columns[name] = RecodedColumn.of(description, one, recoded, **of_rows)
     return Recoding(plan, columns)

@@ -163,3 +163,12 @@ def unreviewed_columns(columns: Sequence[str]) -> AnontoWarning:
         f"Nobody has confirmed the plan's description of {count_of(len(columns), 'released column')}, so no guarantee "
         f"is proved: {list_names(map(clip, columns))}; check each, and remove review = true from its description."
     )
+
+
+def shift_of_nobody(column: str) -> PlanError:
+    """Dates that are shifted by person, and no column that says whose they are."""
+    return PlanError(
+        f"Column {column!r} is shifted by person, but the plan does not say whose dates these are; name the column of "
+        "the persons, with person in recode or in the table section.",
+        settings=("recode",),
+    )

@@ -122,7 +122,11 @@ def recoded_columns(
             "name": name,
             "role": columns.get(name, {}).get("role"),
             "how": one["how"],
-            **({"changed": _part(one["changed"], one["cells"]), "rmse": one["rmse"]} if with_counts else {}),
+            **(
+                {"changed": _part(one["changed"], one["cells"]), "rmse": one["rmse"]}
+                if with_counts and "changed" in one
+                else {}
+            ),
         }
         for name, one in evidence.items()
     ]

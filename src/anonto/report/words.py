@@ -119,7 +119,7 @@ def rows_of_persons(rows: Mapping[str, Any]) -> str:
 
 def distance_sentence(kind: str, *, has_ontology: bool) -> str:
     """How to read the root mean squared distance of a column."""
-    if kind in {"numeric", "ordinal"}:
+    if kind in {"numeric", "ordinal", "date"}:
         return "0: nothing moved; 1: every value moved across the whole range of the column."
     if has_ontology:
         return "0: nothing moved; 1: every value moved as far as two meanings can be apart in the ontology."
@@ -135,7 +135,8 @@ def no_levels_sentence(kind: str, method: str) -> str:
         return f"This column has no ontology, so there are no levels to compare.{kept}"
     if kind == "set":
         return f"The values of this column are sets of codes, which have no levels of their own.{kept}"
-    return f"This is a column of {'numbers' if kind == 'numeric' else 'ordered values'}, without a taxonomy.{kept}"
+    what = {"numeric": "numbers", "date": "dates"}.get(kind, "ordered values")
+    return f"This is a column of {what}, without a taxonomy.{kept}"
 
 
 def released_warnings(released: Sequence[Mapping[str, Any]], weight: str | None = None) -> list[str]:

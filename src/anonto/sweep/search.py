@@ -84,7 +84,7 @@ def sweep(
     given_plan = plan_of(plan)
     own_plan = given_plan
     if given_plan.recoded:
-        table, recoding = recode_table(table, given_plan)
+        table, recoding = recode_table(table, given_plan, None)
         own_plan = recoding.plan
     persons = units_of(table, own_plan, FOR_LOOKING) if own_plan.has_units else None
     chosen = own_plan if persons is None else persons.plan

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.encoding.columns import Column
+from anonto.encoding.description import KINDS_OF_NUMBERS
 from anonto.encoding.records import count_records
 from anonto.encoding.value_space import NumericSpace
 from anonto.stats.contingency import shares_of_counts
@@ -150,7 +151,7 @@ def _others(a: ComparedColumn, b: ComparedColumn) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if all(isinstance(one.value_space, NumericSpace) for one in (a, b)):
         found["pearson"] = {which: _pearson(a, b, which) for which in ("original", "masked")}
-    if all(one.description.kind != "numeric" for one in (a, b)):
+    if all(one.description.kind not in KINDS_OF_NUMBERS for one in (a, b)):
         found["cramers_v"] = {which: _cramers_v(a, b, which) for which in ("original", "masked")}
         found["cross_table_bias"] = _cross_table_bias(a, b)
     return found

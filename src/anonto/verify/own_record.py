@@ -18,6 +18,7 @@ from anonto.encoding.refusals import missing_cells, unmatched_values
 from anonto.encoding.series import as_text_series, not_unicode
 from anonto.encoding.value_space import NumericSpace
 from anonto.engine.memory.recode import recode_table
+from anonto.engine.refusals import not_with_recoding
 from anonto.errors import InputError
 from anonto.io.reading import read_table
 from anonto.masking.plan import Plan
@@ -53,8 +54,12 @@ def own_record(record: Any, plan: Plan) -> FrameAdapter:
 def recode_own(own: FrameAdapter, released: FrameAdapter, plan: Plan) -> tuple[FrameAdapter, Plan]:
     """A person's own record with her cells recoded as the plan says, and the plan of the recoded table."""
     there = {name: one for name, one in plan.columns.items() if name in own.names}
-    recoded, recoding = recode_table(own, Plan(MappingProxyType(there), folder=plan.folder))
+    recoded, recoding = recode_table(own, Plan(MappingProxyType(there), folder=plan.folder), None)
     after = dict(recoding.plan.columns)
+    shifted = [name for name, one in plan.columns.items() if one.recode is not None and one.recode.shift is not None]
+    if set(shifted).intersection(plan.masked):
+        raise not_with_recoding("Verifying", shifted)
+    after |= {name: replace(plan.columns[name], recode=None, role="identifier") for name in shifted}
     for name, one in recoding.columns.items():
         recode = one.given.recode
         if recode is not None and recode.has_labels and name in released.names:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Plan = dict[str, Any]
 
 OF_A_SET = ("from", "separator", "set_distance")
-OF_OTHER_KINDS = ("order", "decimal")
+OF_OTHER_KINDS = ("order", "decimal", "notation", "recode")
 NUMBERED = re.compile(r"(?P<stem>.*?)[\s._-]*\d+")
 JOINED = "joined"
 

@@ -88,7 +88,13 @@ TERMS: Mapping[str, str] = {
     "as a hint.",
 }
 
-KINDS = {"nominal": "Names, codes", "ordinal": "Ordered", "numeric": "Numbers", "set": "Set of codes"}
+KINDS = {
+    "nominal": "Names, codes",
+    "ordinal": "Ordered",
+    "numeric": "Numbers",
+    "date": "Dates",
+    "set": "Set of codes",
+}
 ROLES = {
     "identifier": "Drop: identifier",
     "quasi-identifier": "Mask: quasi-identifier",

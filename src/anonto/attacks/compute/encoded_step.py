@@ -11,7 +11,6 @@ from anonto.encoding.missing_codes import missing_codes
 from anonto.encoding.prepare import apply_missing_policy, codes_with_missing, prepare
 from anonto.encoding.records import count_records, distinct_rows
 from anonto.encoding.value_space import NumericSpace, TextSpace
-from anonto.io.notation import numbers_of
 from anonto.methods.strata import assign_strata
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ def _encode_released(
     value_space = prepared.value_space
     if UNKNOWN in new_code and isinstance(value_space, NumericSpace):
         of_number = dict(zip(value_space.numbers.tolist(), range(value_space.numbers.size), strict=True))
-        numbers = numbers_of(released.values, prepared.notation.decimal)
+        numbers = prepared.numbers_of(released.values)
         new_code = [
             of_number.get(number, UNKNOWN) if code == UNKNOWN else code
             for code, number in zip(new_code, numbers.tolist(), strict=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.attacks.compute import likelihood_kernels
+from anonto.encoding.description import KINDS_OF_NUMBERS
 from anonto.encoding.records import count_records, distinct_rows
 from anonto.encoding.value_space import NominalSpace, NumericSpace
 from anonto.runtime.threads import slices
@@ -41,7 +42,7 @@ def posterior_of(known: StepLikelihood, place: int, rows: Longs | None = None) -
         rows: In a large table, the rows of the prior where noise is directed by other columns.
     """
     column = known.prepared[place]
-    if column.description.kind == "numeric":
+    if column.description.kind in KINDS_OF_NUMBERS:
         return {}
     kinds = _kinds(known, place)
     some = None if known.likelihood.partners[place] is None else rows

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from anonto.encoding.dictionary_encoder import DictionaryEncoder
 from anonto.encoding.prepare import opener
 from anonto.engine.files.count import BYTES_OF_CODES, require_few_values
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from anonto.io.batches import TableBatches
     from anonto.io.table import Origin
     from anonto.masking.plan import Plan
+    from anonto.random.streams import Seed
     from anonto.runtime.memory_limit import MemoryLimit
 
 
@@ -61,17 +64,24 @@ class RecodedBatches:
         self, columns: Sequence[str], n_rows: int = ROWS_AT_ONCE, n_bytes: float = math.inf
     ) -> Iterator[pl.DataFrame]:
         """Some columns in batches."""
-        names = [name for name in columns if name in self.recoding.columns]
-        recoder = CellRecoder({name: self.recoding.columns[name] for name in names})
-        for batch in self.source.read(columns, n_rows, n_bytes):
-            yield batch.with_columns(recoder.cells(name, batch[name]) for name in names)
+        recoded = {name: self.recoding.columns[name] for name in columns if name in self.recoding.columns}
+        recoder, n_before = CellRecoder(recoded), 0
+        needed = [*dict.fromkeys([*columns, *(one.person for one in recoded.values() if one.person is not None)])]
+        for batch in self.source.read(needed, n_rows, n_bytes):
+            rows = np.arange(n_before, n_before + batch.height)
+            n_before += batch.height
+            new = [
+                recoder.cells(name, batch[name], None if one.person is None else batch[one.person], rows)
+                for name, one in recoded.items()
+            ]
+            yield batch.select(columns).with_columns(new)
 
     def require_unchanged(self) -> None:
         """Refuse files that changed since they were opened."""
         self.source.require_unchanged()
 
 
-def recode_batches(source: TableBatches, plan: Plan, limit: MemoryLimit) -> RecodedBatches:
+def recode_batches(source: TableBatches, plan: Plan, limit: MemoryLimit, seed: Seed) -> RecodedBatches:
     """Count the columns to be recoded, and recode them."""
     plan.require_columns(list(source.schema))
     names = plan.recoded
@@ -82,4 +92,4 @@ def recode_batches(source: TableBatches, plan: Plan, limit: MemoryLimit) -> Reco
             encoders[name].encode(batch[name])
         require_few_values(encoders, plan, limit)
     counted = {name: encoder.dictionary() for name, encoder in encoders.items()}
-    return RecodedBatches(source, fit_recoding(counted, plan, opener(plan.folder)))
+    return RecodedBatches(source, fit_recoding(counted, plan, opener(plan.folder), seed))

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from anonto.masking.recoding import Recoding
     from anonto.masking.released import ReleasedColumn, Tallies
     from anonto.methods.grid_swap import CellMethod
+    from anonto.random.streams import Seed
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -57,12 +58,14 @@ class OverFiles:
 
     @classmethod
     @contextmanager
-    def open(cls, table: str | os.PathLike[str], plan: Plan, memory: int, output: Path) -> Iterator[OverFiles]:
+    def open(
+        cls, table: str | os.PathLike[str], plan: Plan, memory: int, output: Path, seed: Seed
+    ) -> Iterator[OverFiles]:
         """Open a table file, or several, with a temporary folder beside the output."""
         with workspace(output) as folder:
             source, limit = open_batches(table, **plan.reading), MemoryLimit(memory)
             plan.require_columns(list(source.schema))
-            recoded = recode_batches(source, plan, limit) if plan.recoded else None
+            recoded = recode_batches(source, plan, limit, seed) if plan.recoded else None
             with cls.within(folder, recoded or source, limit) as engine:
                 engine.recoding = None if recoded is None else recoded.recoding
                 yield engine

@@ -96,7 +96,7 @@ def open_units(
     with workspace(output) as folder:
         rows: TableBatches = open_batches(table, **plan.reading)
         require_columns(plan, list(rows.schema))
-        recoded = recode_batches(rows, plan, limit) if plan.recoded else None
+        recoded = recode_batches(rows, plan, limit, seed) if plan.recoded else None
         if recoded is not None:
             rows, plan = recoded, recoded.recoding.plan
         path = folder / "records.parquet"

@@ -119,13 +119,13 @@ def _cut(batches: Sequence[Any], row_groups: RowGroups) -> Iterator[Piece]:
     files, rows = (table.column(name).to_numpy() for name in (FILE, ROW))
     cells = table.drop_columns([FILE, ROW])
     numbers = np.empty(rows.size, dtype=np.int64)
-    for start, stop in _runs(files):
+    for start, stop in runs(files):
         numbers[start:stop] = row_groups.of_rows(int(files[start]), rows[start:stop])
-    for start, stop in _runs(numbers):
+    for start, stop in runs(numbers):
         yield Piece(int(numbers[start]), rows[start:stop], cells.slice(start, stop - start))
 
 
-def _runs(numbers: Longs) -> list[tuple[int, int]]:
+def runs(numbers: Longs) -> list[tuple[int, int]]:
     """Begins and ends of runs of equal numbers."""
     cuts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
     return list(zip([0, *cuts.tolist()], [*cuts.tolist(), numbers.size], strict=True))

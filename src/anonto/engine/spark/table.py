@@ -5,25 +5,33 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from anonto.engine.spark.apply import PLACE, in_type
-from anonto.engine.spark.count import as_polars
-from anonto.engine.spark.rows import CONTENT, file_hashes, quote_name, row_groups_of, with_own_names, with_row_numbers
+from anonto.engine.spark.apply import PLACE
+from anonto.engine.spark.rows import (
+    CONTENT,
+    FILE,
+    ROW,
+    file_hashes,
+    quote_name,
+    row_groups_of,
+    with_own_names,
+    with_row_numbers,
+)
 from anonto.engine.spark.session import jobs
 from anonto.engine.spark.storage import Storage, write_parquet
 from anonto.errors import InternalError
 from anonto.masking.fitted import changed_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
 
+    from anonto.engine.spark.recoded_rows import RecodedRows
     from anonto.engine.spark.rows import RowGroups
-    from anonto.masking.recoding import RecodedColumn
 
     Task = Callable[[Iterator[Any]], Iterator[Any]]
 
@@ -49,7 +57,7 @@ class SparkTable:
     """How long the files are, and when they were written."""
     n_stored: int
     """How many rows the files have; some may be left out."""
-    recoded: Mapping[str, RecodedColumn] = field(default_factory=dict)
+    recoded: RecodedRows | None = None
     """The columns whose cells become others when a task reads them."""
 
     @classmethod
@@ -78,11 +86,8 @@ class SparkTable:
         from pyspark.sql.pandas.types import from_arrow_type
         from pyspark.sql.types import StructField, StructType
 
-        new = {
-            name: from_arrow_type(arrow_type(one.palette))
-            for name, one in self.recoded.items()
-            if one.palette.dtype != one.counted.cells.dtype
-        }
+        kinds = {} if self.recoded is None else self.recoded.kinds
+        new = {name: from_arrow_type(kind) for name, kind in kinds.items()}
         fields = self.frame.schema.fields
         return StructType([StructField(one.name, new[one.name]) if one.name in new else one for one in fields])
 
@@ -101,10 +106,17 @@ class SparkTable:
 
     def map_rows(self, task: Task, columns: Sequence[str], schema: Any) -> Any:
         """A DataFrame of the results of a task for its rows."""
-        names = tuple(columns)
-        recoded = {name: one for name, one in self.recoded.items() if name in names}
-        named = as_function(lambda batches: task(recode_batches(with_own_names(batches, names), recoded)))
-        return with_row_numbers(self.frame, columns).mapInArrow(named, schema)
+        recoded = None if self.recoded is None else self.recoded.of_columns(columns)
+        names = tuple(dict.fromkeys([*columns, *([] if recoded is None else recoded.persons)]))
+        wanted = [*columns, FILE, ROW]
+
+        def read(batches: Iterator[Any]) -> Iterator[Any]:
+            named = with_own_names(batches, names)
+            found = named if recoded is None else recoded.recode(named)
+            return found if len(names) + 2 == len(wanted) else (batch.select(wanted) for batch in found)
+
+        function = as_function(lambda batches: task(read(batches)))
+        return with_row_numbers(self.frame, names).mapInArrow(function, schema)
 
     def collect_results(self, task: Task, columns: Sequence[str], what: str) -> list[Any]:
         """The results that tasks packed, collected on the driver."""
@@ -132,33 +144,6 @@ class SparkTable:
         """Refuse files that changed since they were opened."""
         if Storage(self.session).stamp(self.row_groups.paths) != self.stamp:
             raise changed_table()
-
-
-def recode_batches(batches: Iterator[Any], recoded: Mapping[str, RecodedColumn]) -> Iterator[Any]:
-    """Batches in which some columns have their recoded cells."""
-    return _recode(batches, recoded) if recoded else batches
-
-
-def _recode(batches: Iterable[Any], recoded: Mapping[str, RecodedColumn]) -> Iterator[Any]:
-    from anonto.masking.recoding import CellRecoder
-
-    recoder = CellRecoder(recoded)
-    for batch in batches:
-        new = batch
-        for name, one in recoded.items():
-            place = batch.schema.get_field_index(name)
-            is_same = one.palette.dtype == one.counted.cells.dtype
-            kind = batch.schema.field(place).type if is_same else arrow_type(one.palette)
-            new = new.set_column(place, name, in_type(recoder.cells(name, as_polars(batch, name)), kind))
-        yield new
-
-
-def arrow_type(cells: pl.Series) -> Any:
-    """The pyarrow type of cells that a column of Spark can have."""
-    import polars as pl
-    import pyarrow as pa
-
-    return pa.string() if cells.dtype == pl.String else cells.to_arrow().type
 
 
 def collect_rows(frame: Any) -> list[dict[str, Any]]:
