@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from anonto import stats
     from anonto.assessment.assess import Assessment, assess
+    from anonto.assessment.population_risk import PopulationRisk, population_risk
     from anonto.assessment.split import split, split_file
     from anonto.attacks.registry import attacks
     from anonto.encoding.match import Matches, match
@@ -45,6 +46,8 @@ _HOMES = {
     "MEASURES": ("anonto.taxonomy.distance", "MEASURES"),
     "Matches": ("anonto.encoding.match", "Matches"),
     "Taxonomy": ("anonto.taxonomy.taxonomy", "Taxonomy"),
+    "PopulationRisk": ("anonto.assessment.population_risk", "PopulationRisk"),
+    "population_risk": ("anonto.assessment.population_risk", "population_risk"),
     "Plan": ("anonto.masking.plan", "Plan"),
     "Release": ("anonto.masking.release", "Release"),
     "FittedPlan": ("anonto.engine.later_records", "TableMasker"),
@@ -75,6 +78,7 @@ __all__ = [
     "InputError",
     "Matches",
     "Plan",
+    "PopulationRisk",
     "Release",
     "Stream",
     "Sweep",
@@ -89,6 +93,7 @@ __all__ = [
     "match",
     "methods",
     "ontology_names",
+    "population_risk",
     "read_ontology",
     "split",
     "split_file",

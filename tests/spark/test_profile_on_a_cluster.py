@@ -54,6 +54,10 @@ def test_counts_pairs_and_combinations_are_those_of_one_machine(spark: Any, tmp_
         assert pair.pop("columns") == wanted.pop("columns")
         assert pair == pytest.approx(wanted, rel=1e-9)
     assert there == here
+    assert there["key"]["minimal_uniques"]["worst"]
+    plan = {"columns": {name: PLAN["columns"][name] for name in ("illness", "pain", "ward")}}
+    risk = anonto.population_risk(spark.read.parquet(str(tmp_path / "in.parquet")), plan, sampling_fraction=0.2)
+    assert risk.to_dict() == anonto.population_risk(patients(500), plan, sampling_fraction=0.2).to_dict()
     lacking = number_rows(spark.read.parquet(str(tmp_path / "in.parquet")).drop("age"), None)
     with pytest.raises(ColumnError, match="The table has no column"):
         profile_on_cluster(lacking.table, plan_of(PLAN))

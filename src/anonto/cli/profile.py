@@ -7,12 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from anonto.cli.clusters import EngineChoice, EngineOption, MasterOption, profile_files, require_engine
+from anonto.cli.clusters import EngineChoice, EngineOption, MasterOption, open_tables, profile_files, require_engine
 from anonto.cli.ontology import concept_name
 from anonto.cli.options import FolderOption, JsonOption, OntologyOption, TableArgument
-from anonto.cli.show import show_json, show_status, show_table
+from anonto.cli.population import FractionOption, PopulationOption, parse_population, show_population
+from anonto.cli.show import show_facts, show_json, show_status, show_table
 
 SHOWN = 15
+
+KOption = Annotated[int, typer.Option("--k", help="Persons in classes of fewer people than this are at risk.")]
 
 
 def profile(
@@ -28,12 +31,18 @@ def profile(
     folder: FolderOption = None,
     engine: EngineOption = EngineChoice.LOCAL,
     master: MasterOption = None,
+    sampling_fraction: FractionOption = None,
+    population: PopulationOption = None,
+    k: KOption = 5,
     as_json: JsonOption = False,
 ) -> None:
     """Describe the columns of a table, how they are related, and which combinations single people out.
 
+    With the size of the population, also estimate how many people are unique in it, and what intruders can reach.
+
     Example: `anonto profile discharges.csv --plan plan.toml`
     """
+    from anonto.assessment.population_risk import risk_if_known
     from anonto.errors import PlanError
     from anonto.io.reading import read_table
     from anonto.masking.plan import plan_of
@@ -54,9 +63,19 @@ def profile(
             found = profile_files(table, chosen, master)
         else:
             found = profile_of(read_table(table, **chosen.reading), chosen)
+    with show_status("Estimating the risk in the population"), open_tables(engine, master, table) as (opened,):
+        people = parse_population(population)
+        risk = risk_if_known(opened, chosen, sampling_fraction=sampling_fraction, population=people, k=k)
+    if risk is not None:
+        found["population"] = risk.to_dict()
     if as_json:
         show_json({"plan": str(plan) if plan else "guessed", **found})
-        return
+    else:
+        _show(found, table, plan)
+
+
+def _show(found: dict[str, Any], table: Path, plan: Path | None) -> None:
+    """Print the profile."""
     from anonto.report.words import rows_of_persons
 
     unit = f"persons in {found['rows']['before']:,} rows" if "unit" in found else "records"
@@ -70,6 +89,10 @@ def profile(
     _show_columns(found["columns"])
     _show_pairs(found["pairs"], found["left_out"]["pairs"])
     _show_combinations(found["combinations"], found["left_out"]["combinations"])
+    if found["key"] is not None:
+        _show_key(found["key"])
+    if "population" in found:
+        show_population(found["population"])
 
 
 def _origin(plan: Path | None) -> str:
@@ -134,6 +157,38 @@ def _show_combinations(combinations: list[dict[str, Any]], left_out: list[str]) 
         _show_rest(len(combinations) - SHOWN, "less identifying combinations")
     if left_out:
         typer.echo(f"In no combination, because others identify more: {', '.join(left_out)}.")
+
+
+def _show_key(key: dict[str, Any]) -> None:
+    """All quasi-identifiers together, and which columns make records unique."""
+    uniques = key["minimal_uniques"]
+    facts = [
+        ("quasi-identifiers", ", ".join(key["columns"])),
+        ("unique", f"{key['unique_records']:,} ({key['share']:.1%})"),
+        (
+            f"in classes of fewer than {key['small_class']}",
+            f"{key['in_small_classes']:,} ({key['share_in_small_classes']:.1%})",
+        ),
+    ]
+    show_facts("All quasi-identifiers together", facts)
+    if not key["unique_records"]:
+        return
+    header = ["column", "share of the risk", "unique without it", "values with half of its risk"]
+    rows = [
+        [
+            one["name"],
+            f"{one['share_of_risk']:.1%}",
+            f"{one['unique_without']:,}",
+            f"{one['values_of_half']:,} of {one['risky_values']:,}",
+        ]
+        for one in uniques["columns"]
+    ]
+    show_table(header, rows)
+    rows = [[" × ".join(one["columns"]), f"{one['records']:,}"] for one in uniques["worst"][:SHOWN]]
+    show_table(["fewest columns that make a record unique", "records"], rows)
+    _show_rest(uniques["sets"] - min(SHOWN, len(uniques["worst"])), "other sets of columns")
+    if uniques["largest"] < len(key["columns"]):
+        typer.echo(f"Sets of more than {uniques['largest']} columns were not searched, to limit memory and time.")
 
 
 def _show_rest(number: int, what: str) -> None:

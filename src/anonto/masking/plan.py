@@ -215,6 +215,11 @@ class Plan:
         """The column that says how many people of the population a record stands for; None if each counts once."""
         return self.table.get("weight")
 
+    @property
+    def population(self) -> int | str | None:
+        """The number of people that the table is a sample of, or the path of a table of them; None if not named."""
+        return self.table.get("population")
+
     def without_weight(self) -> Plan:
         """The plan of the same release for which each record counts once."""
         if self.weight is None:
@@ -485,6 +490,7 @@ def plan_schema() -> dict[str, Any]:
     """The JSON Schema of a plan; the methods of other packages are in it."""
     table: dict[str, Any] = {key: {"type": "string"} for key in TABLE_KEYS}
     table["at_most"] = {"type": "integer", "minimum": 1}
+    table["population"] = {"oneOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A plan of anonto",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anonto.methods.parameters import SmallStrata
 
 READING_KEYS = ("delimiter", "encoding", "sheet", "header")
-TABLE_KEYS = (*READING_KEYS, "person", "at_most", "order", "weight")
+TABLE_KEYS = (*READING_KEYS, "person", "at_most", "order", "weight", "population")
 OF_PERSONS = ("at_most", "order")
 """Keys about the rows of a person."""
 DEEPEST = 6
@@ -105,6 +105,9 @@ def table_section(given: Any) -> dict[str, Any]:
         if key == "at_most":
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ParameterError("at_most of the table", "a whole number, 1 or more", value)
+        elif key == "population":
+            if isinstance(value, bool) or not isinstance(value, int | str) or (isinstance(value, int) and value < 1):
+                raise ParameterError("population of the table", "a number of people, 1 or more, or a path", value)
         elif not isinstance(value, str):
             raise ParameterError(f"{key} of the table", "a text", "something else")
     require_known_header(given.get("header"))

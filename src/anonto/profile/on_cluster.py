@@ -67,12 +67,17 @@ class _ClusterCounts:
 
     def unique_records(self, columns: Mapping[str, Column], sets: Sequence[tuple[str, ...]]) -> list[int]:
         """The number of unique records in each set of columns."""
-        found = []
+        return [int(np.count_nonzero(records.counts == 1)) for records in self._placed(columns, sets)]
+
+    def classes(self, columns: Mapping[str, Column]) -> CountedRecords:
+        """The distinct records of all these columns together."""
+        return next(self._placed(columns, [tuple(columns)]))
+
+    def _placed(self, columns: Mapping[str, Column], sets: Sequence[tuple[str, ...]]) -> Iterator[CountedRecords]:
+        """The distinct records of each set of columns, by the values of these columns."""
         for names, (counted, records) in zip(sets, self._records(sets, "Counting combinations"), strict=True):
             codes = _place_codes(counted, names, records.codes, [columns[name].values for name in names])
-            merged = CountedRecords.together([CountedRecords(codes, records.counts)])
-            found.append(int(np.count_nonzero(merged.counts == 1)))
-        return found
+            yield CountedRecords.together([CountedRecords(codes, records.counts)])
 
     def _records(self, sets: Sequence[tuple[str, ...]], what: str) -> Iterator[tuple[ClusterCounts, CountedRecords]]:
         for first in range(0, len(sets), SETS_AT_ONCE):

@@ -16,6 +16,7 @@ import numpy as np
 from anonto.encoding.columns import Column, count_weighted
 from anonto.encoding.dictionary_encoder import CountedColumn
 from anonto.encoding.prepare import distinct_elements, encode_described, opener, prepare
+from anonto.encoding.record_counts import CountedRecords
 from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import MeanSpace, NominalSpace, NumericSpace, parts_of
 from anonto.engine.memory.units import FOR_LOOKING, units_of
@@ -25,6 +26,7 @@ from anonto.masking.weights import weights_of
 from anonto.ontology.matching import matcher_of
 from anonto.profile.column_profile import open_table
 from anonto.profile.persons import notice_persons
+from anonto.profile.singling import describe_key
 from anonto.stats.centre import mean_of
 from anonto.stats.combinations import SinglingColumns, combinations_to_count, count_unique_records
 from anonto.stats.contingency import joint_shares, shares_of_counts
@@ -58,9 +60,10 @@ def profile(table: Any, plan: Plan) -> dict[str, Any]:
 
     Returns:
         Plain data: ``n_records``, ``columns`` (one entry each), ``pairs`` (distance correlations, strongest first),
-        ``combinations`` (unique records, worst first) and ``left_out`` (columns with too many values). Where the plan
-        names a weight (``weighted_by``), means, spreads, quantiles and correlations are of the people that the records
-        stand for; all else counts records. If it names no person column but a column seems to be one, ``person`` says
+        ``combinations`` (unique records, worst first), ``key`` (all quasi-identifiers together, with the sets of
+        columns that make records unique) and ``left_out`` (columns with too many values). Where the plan names a
+        weight (``weighted_by``), means, spreads, quantiles and correlations are of the people that the records stand
+        for; all else counts records. If it names no person column but a column seems to be one, ``person`` says
         what was noticed.
     """
     noticed = {}
@@ -105,6 +108,10 @@ class ProfileCounts(Protocol):
         """The number of unique records in each set of columns."""
         ...
 
+    def classes(self, columns: Mapping[str, Column]) -> CountedRecords:
+        """The distinct records of all these columns together, and how many records each is."""
+        ...
+
 
 class _CountsInMemory:
     """Counts of a table in memory."""
@@ -135,6 +142,11 @@ class _CountsInMemory:
         """Count them by the codes of the columns."""
         return count_unique_records(columns, sets)
 
+    @staticmethod
+    def classes(columns: Mapping[str, Column]) -> CountedRecords:
+        """Count them by the codes of the columns."""
+        return CountedRecords.of([column.codes for column in columns.values()])
+
 
 def profile_of_counts(plan: Plan, table: ProfileCounts) -> dict[str, Any]:
     """The profile of a table from its counts.
@@ -162,12 +174,14 @@ def profile_of_counts(plan: Plan, table: ProfileCounts) -> dict[str, Any]:
     pairs, not_paired = _pairs(prepared, table)
     sets = combinations_to_count(quasi)
     found = SinglingColumns.of(quasi, sets, table.unique_records(quasi, sets))
+    classes = table.classes(quasi) if quasi else None
     return {
         "n_records": table.n_records,
         **({} if table.weights is None else {"weighted_by": plan.weight}),
         "columns": entries,
         "pairs": pairs,
         "combinations": found.to_list(),
+        "key": None if classes is None else describe_key(list(quasi), classes.codes, classes.counts),
         "left_out": {"pairs": not_paired, "combinations": list(found.left_out)},
     }
 

@@ -7,6 +7,7 @@ import pytest
 
 import anonto
 from anonto.cli.main import run
+from anonto.population import uniqueness
 
 LEVELS = "flu;infection;*\nmeasles;infection;*\nburn;injury;*\nfracture;injury;*\n"
 N = 60
@@ -198,3 +199,52 @@ def test_profile_does_not_show_the_root_for_a_middle(
     shown = capsys.readouterr().out
     assert "variance" in shown
     assert {"none", "below", "root"}.isdisjoint(shown.split()) is has_middle
+
+
+@pytest.fixture
+def key_plan(tmp_path: Path) -> Path:
+    path = tmp_path / "key.toml"
+    path.write_text('[columns]\nage = { kind = "numeric" }\nsex = {}\nillness = {}\nrecord_id = { role = "other" }\n')
+    return path
+
+
+def test_profile_names_the_columns_that_make_records_unique_and_shows_no_value(
+    table: Path, key_plan: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["profile", str(table), "--plan", str(key_plan)]) == 0
+    shown = capsys.readouterr().out
+    assert "All quasi-identifiers together" in shown
+    assert "fewest columns that make a record unique" in shown
+    assert "measles" not in shown
+    assert "Risk in the population" not in shown
+
+
+def test_profile_estimates_the_risk_in_the_population(
+    table: Path, key_plan: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uniqueness, "BOOTSTRAPS", 20)
+    words = ["profile", str(table), "--plan", str(key_plan)]
+    assert run([*words, "--sampling-fraction", "0.1"]) == 0
+    shown = capsys.readouterr().out
+    assert "600 people, from the sampling fraction" in shown
+    assert "prosecutor" in shown
+    assert run([*words, "--population", "1,200", "--k", "3", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["population"]
+    assert (told["population"], told["k"]) == (1200, 3)
+    wanted = anonto.population_risk(table, key_plan, population=1200, k=3).to_dict()
+    assert told == json.loads(json.dumps(wanted))
+    assert run([*words, "--population", str(table), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["population"]["chosen"] == "observed"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--sampling-fraction", "0"], ["--population", "59"], ["--population", "-5"], ["--population", "60", "--k", "61"]],
+)
+def test_profile_refuses_populations_that_cannot_be_in_one_sentence(
+    table: Path, key_plan: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["profile", str(table), "--plan", str(key_plan), *options]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert len(shown.err.splitlines()) == 1

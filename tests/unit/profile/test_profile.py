@@ -177,3 +177,27 @@ def test_a_column_of_sets_is_related_to_the_others() -> None:
     assert pair["columns"] == ["ills", "age"]
     assert pair["distance_correlation"] == pytest.approx(expected, abs=1e-12)
     assert expected > 0.9
+
+
+def test_all_quasi_identifiers_together_are_counted_with_what_makes_records_unique(
+    frame: pl.DataFrame, plan: Plan
+) -> None:
+    found = profile(frame, plan)
+    key, names = found["key"], ["principal", "secondary", "age", "sex"]
+    sizes = frame.group_by(names).len()["len"]
+    assert key["columns"] == names
+    assert (key["unique_records"], key["in_small_classes"]) == ((sizes == 1).sum(), sizes.filter(sizes < 5).sum())
+    assert key["share"] == (sizes == 1).sum() / N
+    uniques = key["minimal_uniques"]
+    assert uniques["largest"] == 4
+    singles = {tuple(one["columns"]): one["unique_records"] for one in found["combinations"]}
+    for one in uniques["worst"]:
+        if len(one["columns"]) == 1:
+            assert one["records"] == singles[tuple(one["columns"])]
+    by_name = {one["name"]: one for one in uniques["columns"]}
+    without_age = frame.group_by("principal", "secondary", "sex").len()["len"]
+    assert by_name["age"]["unique_without"] == (without_age == 1).sum()
+    shares = [one["share_of_risk"] for one in uniques["columns"]]
+    assert shares == sorted(shares, reverse=True)
+    assert by_name["age"]["values_of_half"] <= by_name["age"]["risky_values"] <= frame["age"].n_unique()
+    assert not any(value in json.dumps(key) for value in ("flu", "measles", "burn", "fracture"))
