@@ -77,7 +77,7 @@ class PopulationRisk:
             "k": self.k,
             "below_k_in_sample": int(sizes[sizes < self.k].sum()),
             "chosen": self.chosen,
-            "uniqueness": [one.to_dict() for one in self.estimated.estimates],
+            "population_uniqueness": [one.to_dict() for one in self.estimated.estimates],
             "log_linear": log_linear,
             "intruders": [one.to_dict() for one in self.intruders],
             "individual": {"mean": float(sizes @ by_class) / classes.n_persons, "highest": float(by_class.max())},

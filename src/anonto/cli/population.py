@@ -48,7 +48,7 @@ def show_population(found: dict[str, Any]) -> None:
             one["interval"],
             one["assumption"],
         ]
-        for one in found["uniqueness"]
+        for one in found["population_uniqueness"]
     ]
     show_table(["share of people who are unique", "estimate", "95 % interval", "by", "if"], rows)
     if "left_out" in found["log_linear"]:

@@ -86,9 +86,9 @@ def test_estimates_lie_in_their_intervals_and_the_same_seed_gives_the_same() -> 
     found, again = (anonto.population_risk(SAMPLE, PLAN, sampling_fraction=0.1, seed=4) for _ in range(2))
     assert found.to_dict() == again.to_dict()
     told = json.loads(json.dumps(found.to_dict()))
-    assert all(one["low"] <= one["value"] <= one["high"] for one in told["uniqueness"])
+    assert all(one["low"] <= one["value"] <= one["high"] for one in told["population_uniqueness"])
     assert all(one["low"] <= one["mean"] <= one["high"] for one in told["intruders"])
-    assert all(one["assumption"] for one in (*told["uniqueness"], *told["intruders"]))
+    assert all(one["assumption"] for one in (*told["population_uniqueness"], *told["intruders"]))
     assert told["individual"]["mean"] == pytest.approx(found.individual.mean())
 
 
