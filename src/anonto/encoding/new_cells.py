@@ -85,18 +85,21 @@ def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | N
     if isinstance(value_space, GeneralisedSpace):
         return NewCells(texts=value_space.texts)
     if isinstance(value_space, NumericSpace):
-        further = value_space.numbers[n_own:]
-        if prepared.dates is not None:
-            return new_dates(prepared.dates, prepared.dates.moments(further))
-        if prepared.description.kind == "ordinal":
-            return NewCells(texts=_ranks(further, prepared.description.order))
-        return _numbers(further, prepared.notation)
+        return _new_numbers(prepared, value_space.numbers[n_own:])
     part = parts_of(value_space)[0]
     if isinstance(part, NominalSpace):
         return NewCells(texts=part.further_texts)
     if isinstance(part, SetSpace):
         return NewCells(texts=part.cells[n_own:])
     raise InternalError("A column without an ontology has no new values.")
+
+
+def _new_numbers(prepared: PreparedColumn, further: Floats) -> NewCells:
+    if prepared.dates is not None:
+        return new_dates(prepared.dates, prepared.dates.moments(further))
+    if prepared.description.kind == "ordinal":
+        return NewCells(texts=_ranks(further, prepared.description.order))
+    return _numbers(further, prepared.notation)
 
 
 def settle_numbers(prepared: PreparedColumn, numbers: NDArray[Any]) -> Floats:
