@@ -33,6 +33,7 @@ RUNS: list[tuple[str, str, dict[str, Any]]] = [
     ("semantic-noise-joint", "ancestor", {"noise_level": 0.3}),
     ("taxonomy-exponential", "lin", {"epsilon": 2.0}),
     ("generalise", "lin", {"k": 3, "suppress": 0.05}),
+    ("suppress", "lin", {"k": 3, "combinations": 2}),
 ]
 RUNS_OF_PERSONS: list[tuple[str, str, dict[str, Any]]] = [
     ("group-swap", "wu-palmer", {"k": 4}),

@@ -45,6 +45,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "semantic-noise-joint": {"noise_level": 0.3},
     "taxonomy-exponential": {"epsilon": 2.0},
     "generalise": {"k": 4, "suppress": 0.05},
+    "suppress": {"k": 4, "combinations": 2},
 }
 WAYS = {
     "in memory": ("csv", "parquet", "xlsx", "sav", "dta"),

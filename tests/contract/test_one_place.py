@@ -35,10 +35,11 @@ CLASSES = {
     *(one.__name__ for one in (noise.NoiseMasker, taxonomy_exponential.ExponentialMasker)),
 }
 OTHERWISE = {
-    *("k", "epsilon", "average_risk", "t"),  # of guarantees, and letters
+    *("k", "epsilon", "average_risk", "t", "l", "c"),  # of guarantees, and letters
     *("rate", "interval", "distribution", "candidates", "bins"),  # of results and their charts
     *("width", "scale"),  # of drawings
     "confidential",  # a role of columns
+    "combinations",  # of columns that a profile counts
     "round",  # a key of recoding
     "block_rows",  # what evidence and private record say of blocks, whatever the method
 }

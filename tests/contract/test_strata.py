@@ -31,6 +31,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "semantic-noise-joint": {"noise_level": 0.3},
     "taxonomy-exponential": {"epsilon": 2.0},
     "generalise": {"k": 4, "suppress": 0.05},
+    "suppress": {"k": 4, "combinations": 2},
 }
 SWAPS = [name for name in METHODS if name.endswith(("swap", "joint", "fixed")) and "noise" not in name]
 WITHIN = ["ward", "year"]

@@ -358,6 +358,7 @@ class Plan:
             within=within,
             may_leave_records=step.small_strata == "leave",
             unmatched=() if moves_all else tuple(name for name in step.columns if name in unmatched),
+            codes_apart=tuple(name for name in step.columns if self.description(name).missing_codes == "keep"),
             unreviewed=self.unreviewed_columns(leave),
             by_person=self.by_person,
             **known,

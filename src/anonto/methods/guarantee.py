@@ -43,6 +43,8 @@ class Setting:
     """True if strata that are too small stay unmasked."""
     unmatched: tuple[str, ...] = ()
     """Columns of the step with cells that have no concept and stay as they are, with their person."""
+    codes_apart: tuple[str, ...] = ()
+    """Columns of the step whose missing cells keep different codes, if they have any."""
     unreviewed: tuple[str, ...] = ()
     """Released columns whose description in the plan nobody has confirmed yet."""
     rows_in_order: bool = False

@@ -49,6 +49,8 @@ class Parameter:
     choices: tuple[str, ...] = ()
     lists: Literal["never", "allowed", "only"] = "never"
     """True if it takes a list of such values, one for each column."""
+    takes_names: bool = False
+    """True if it also takes a list of lists of columns in place of a number."""
     start: Any = None
     """Initial value in a form."""
     offered: tuple[float | None, float | None, float | None] = (None, None, None)
@@ -62,12 +64,23 @@ class Parameter:
 
     def check(self, name: str, value: Any) -> Any:
         """The value, lists as tuples; refused if it is not what the parameter takes."""
+        if self.takes_names and isinstance(value, list | tuple):
+            return self._lists_of_names(name, value)
         if self.lists != "never" and isinstance(value, list | tuple | np.ndarray):
             each = value.tolist() if isinstance(value, np.ndarray) else value
             if not len(each):
                 raise ParameterError(name, self.must, [])
             return tuple(self._one(name, one) for one in each)
         return self._one(name, value)
+
+    def _lists_of_names(self, name: str, value: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
+        for one in value:
+            are_names = isinstance(one, list | tuple) and one and all(isinstance(each, str) for each in one)
+            if not are_names or len(set(one)) < len(one):
+                raise ParameterError(name, self.must, one)
+        if not len(value):
+            raise ParameterError(name, self.must, [])
+        return tuple(tuple(one) for one in value)
 
     def _one(self, name: str, value: Any) -> Any:
         if not self._takes(value):

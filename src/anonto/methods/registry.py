@@ -34,6 +34,7 @@ OWN: Mapping[str, str] = {
     "semantic-noise-joint": "SemanticNoiseJoint",
     "taxonomy-exponential": "TaxonomyExponential",
     "generalise": "Generalise",
+    "suppress": "Suppress",
 }
 """The classes of our own methods by name; the module has the same name."""
 
@@ -114,9 +115,11 @@ def method_of(name: object, parameters: Mapping[str, Any]) -> Method:
 def parameters_of(method: Method) -> dict[str, Any]:
     """The parameters of a method as plain data, without those that are not given."""
     given = {field.name: getattr(method, field.name) for field in fields(method)}  # type: ignore[arg-type]
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value is not None
-    }
+    return {name: _as_lists(value) for name, value in given.items() if value is not None}
+
+
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(one) for one in value] if isinstance(value, tuple) else value
 
 
 def unknown_method(name: object, known: Collection[str]) -> PlanError:

@@ -94,10 +94,14 @@ def schema_of_step(method: type[Method]) -> dict[str, Any]:
 
 def _schema(one: NamedParameter) -> dict[str, Any]:
     takes = one.takes
-    found = {"description": takes.why or takes.label}
+    found: dict[str, Any] = {"description": takes.why or takes.label}
     each = _of_value(takes)
     listed = {"type": "array", "items": each, "minItems": 1}
     found |= {"never": each, "allowed": {"anyOf": [each, listed]}, "only": listed}[takes.lists]
+    if takes.takes_names:
+        names = {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True}
+        either = [each, {"type": "array", "items": names, "minItems": 1}]
+        found = {"description": found["description"], "anyOf": either}
     return found if one.default is None else {**found, "default": one.default}
 
 
