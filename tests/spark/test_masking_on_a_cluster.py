@@ -49,6 +49,8 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "semantic-noise": {"noise_level": 0.3},
     "semantic-noise-joint": {"noise_level": 0.3},
     "taxonomy-exponential": {"epsilon": 2.0},
+    "generalise": {"k": 3, "suppress": 0.05},
+    "suppress": {"k": 3, "combinations": 2},
 }
 
 

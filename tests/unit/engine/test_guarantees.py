@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 
 SEED = 2**100
 CODES = ["flu", "measles", "burn", "fracture", "infection"]
-LINKING = ["group-swap", "microaggregate"]
+LINKING = ["group-swap", "microaggregate", "generalise", "suppress"]
 OF_VALUES = ["invariant-swap", "taxonomy-exponential"]
 PARAMETERS: dict[str, dict[str, Any]] = {
     "group-swap": {"k": 5},
     "microaggregate": {"k": 5},
+    "generalise": {"k": 5},
+    "suppress": {"k": 5, "combinations": 2},
     "invariant-swap": {"k": 5, "rate": 0.9},
     "taxonomy-exponential": {"epsilon": 2.0},
 }

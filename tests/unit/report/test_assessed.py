@@ -56,6 +56,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "semantic-noise": {"noise_level": 0.7413},
     "semantic-noise-joint": {"noise_level": 0.7413},
     "taxonomy-exponential": {"epsilon": 3.7413},
+    "generalise": {"k": 7},
+    "suppress": {"k": 7, "combinations": 2},
 }
 MASKED = {
     "equi-width-swap": ["illness", "age"],
