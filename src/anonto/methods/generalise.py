@@ -13,6 +13,9 @@ A concept becomes an ancestor, a number an interval such as ``[30, 40)``, a rank
 - **Suppressed records.** With ``suppress = 0.02`` up to 2 % of the records may lose all cells of the step, where that
   loses less than to generalise all others for them. They become missing, and are a class too: none, or at least k.
 - **Missing cells** are a value of their own and stay missing.
+- **Confidential values.** With ``l`` each class shows enough different values of the column ``confidential``
+  (`anonto.methods.diversity`), with ``t`` they are no farther than t from those of the table, by the distances of the
+  column: ordered ones of numbers, those of the ontology of concepts (`anonto.methods.t_closeness`).
 
 Nothing is drawn: the same table always gets the same levels.
 
@@ -24,11 +27,24 @@ nodes; LeFevre, DeWitt, Ramakrishnan, Mondrian multidimensional k-anonymity, ICD
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from anonto.encoding.records import Records
 from anonto.errors import ParameterError
+from anonto.methods.diversity import (
+    CLOSENESS,
+    CONFIDENTIAL,
+    DIVERSITY,
+    KIND_OF_DIVERSITY,
+    C,
+    Kind,
+    diversity_of,
+    require_confidential,
+    smallest_diversity,
+)
 from anonto.methods.guarantee import EQUAL_IN_GROUPS, K_ANONYMITY, Guarantee, Setting, promise
 from anonto.methods.hierarchies import hierarchy_of
 from anonto.methods.lattice import Asked, Leveled, best_node
@@ -37,14 +53,14 @@ from anonto.methods.memory import BYTES_PER_RECORD
 from anonto.methods.method import RecordMethod
 from anonto.methods.parameters import GROUP_SIZES, K, choice, number, public, sizes_within
 from anonto.methods.record_transitions import record_transitions
-from anonto.methods.refusals import too_few_for_groups
+from anonto.methods.refusals import not_diverse, too_few_for_groups
+from anonto.methods.t_closeness import NO_LIMIT, Confidential
 from anonto.methods.words import Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from anonto.arrays import Codes, Longs
-    from anonto.encoding.records import Records
     from anonto.methods.hierarchies import Hierarchy
     from anonto.methods.memory import Budget
     from anonto.methods.method import Family
@@ -118,6 +134,16 @@ class Generalise(RecordMethod):
         },
     )
 
+    t: float | None = field(default=None, metadata=CLOSENESS)
+    l: int | None = field(default=None, metadata=DIVERSITY)  # noqa: E741 - the name of the parameter in plans
+    diversity: Kind | None = field(default=None, metadata=KIND_OF_DIVERSITY)
+    c: float | None = field(default=None, metadata=C)
+    confidential: str | None = field(default=None, metadata=CONFIDENTIAL)
+
+    def __post_init__(self) -> None:
+        RecordMethod.__post_init__(self)
+        require_confidential(self.confidential, self.t, self.l)
+
     @classmethod
     def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
         """See `BaseMethod`."""
@@ -132,6 +158,11 @@ class Generalise(RecordMethod):
         """Bytes of a distinct record."""
         return BYTES_PER_RECORD + 8 * MOST_LEVELS + 40 * n_columns
 
+    @property
+    def also_needs(self) -> tuple[str, ...]:
+        """The column that closeness and diversity are about."""
+        return () if self.confidential is None else (self.confidential,)
+
     def fit_within(self, records: Records, rng: np.random.Generator, budget: Budget) -> RecordTransitions:
         """Fit all distinct records at once, or refuse them."""
         budget.require(self.bytes_per_row(len(records.names)) * records.counts.size, "so many different records")
@@ -140,15 +171,20 @@ class Generalise(RecordMethod):
     def fit(self, records: Records, rng: np.random.Generator) -> RecordTransitions:
         """Find the levels, and what each record becomes."""
         del rng
+        whole, confidential = records, None
+        if self.confidential is not None:
+            wanted = diversity_of(self.l, self.diversity, self.c)
+            confidential = Confidential(self.confidential, records.value_spaces[-1], records.codes[:, -1], wanted)
+            records = Records(records.names[:-1], records.value_spaces[:-1], records.codes[:, :-1], records.counts)
+        if not records.n_rows:
+            return record_transitions(whole, np.arange(0), records.codes, records.counts, [0] * len(records.names))
         if records.n_rows < self.k:
-            if not records.n_rows:
-                return record_transitions(
-                    records, np.arange(0), records.codes, records.counts, [0] * len(records.names)
-                )
             raise too_few_for_groups(records.n_rows, self.k)
         hierarchies = self._hierarchies(records)
-        columns, asked = _leveled(records, hierarchies), Asked(self.k, int(self.suppress * records.n_rows))
+        columns, asked = _leveled(records, hierarchies), self._asked(records, confidential)
         found = best_node(columns, records.counts, asked)
+        if found is None and self.t is None:
+            raise not_diverse(str(self.confidential), records.n_rows)
         if found is None:
             raise too_few_for_groups(records.n_rows, self.k)
         suppressed = found.look.suppressed
@@ -156,7 +192,8 @@ class Generalise(RecordMethod):
             classes = np.where(suppressed, np.int32(-1), found.look.classes)
             levels = np.where(suppressed[:, None], np.int32(-1), np.array([found.node], dtype=np.int32))
             recoded = Recoded(classes, levels, found.look.loss)
-            return _release(records, hierarchies, recoded, {"loss_of_any_levels": found.bound / records.n_rows})
+            further = {"loss_of_any_levels": found.bound / records.n_rows}
+            return _release(records, hierarchies, recoded, {**further, **_shown(recoded, confidential, self)})
         top = LocalClass(np.arange(records.counts.size), tuple(len(one.levels) - 1 for one in hierarchies))
         as_found = [LocalClass(np.flatnonzero(found.look.classes == one), found.node) for one in found.kept_classes]
         starts = [([top], np.arange(0)), (as_found, np.flatnonzero(suppressed))]
@@ -164,7 +201,15 @@ class Generalise(RecordMethod):
             (recode_locally(columns, records.counts, asked, classes, lost) for classes, lost in starts),
             key=lambda one: one.loss,
         )
-        return _release(records, hierarchies, recoded, {})
+        return _release(records, hierarchies, recoded, _shown(recoded, confidential, self))
+
+    def _asked(self, records: Records, confidential: Confidential | None) -> Asked:
+        """What classes must keep to."""
+        is_good = None
+        if confidential is not None:
+            limit = NO_LIMIT if self.t is None else self.t
+            is_good = partial(confidential.is_good, counts=records.counts, t=limit)
+        return Asked(self.k, int(self.suppress * records.n_rows), is_good)
 
     def _hierarchies(self, records: Records) -> list[Hierarchy]:
         """The levels of each column."""
@@ -237,6 +282,14 @@ def _release(
     }
     sources, untouched = np.arange(records.counts.size), [0] * len(records.names)
     return record_transitions(records, sources, released, records.counts, untouched, facts, tuple(value_spaces))
+
+
+def _shown(recoded: Recoded, confidential: Confidential | None, asked: Generalise) -> dict[str, float]:
+    """Evidence about the confidential values of the classes."""
+    if confidential is None or asked.l is None:
+        return {}
+    kept = recoded.classes >= 0
+    return {"smallest_diversity": smallest_diversity(recoded.classes[kept], confidential.codes[kept])}
 
 
 def class_facts(classes: Codes, counts: Longs) -> dict[str, int]:

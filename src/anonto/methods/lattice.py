@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from anonto.arrays import Bools, Codes, Floats, Longs
 
-    AreGood = Callable[[Codes, Longs], Bools]
-    """Called with the class of each record and the rows of each class: which classes keep to what is asked?"""
+    IsGood = Callable[[Longs], bool]
+    """Called with the records of a class of k rows: does it keep to what else is asked?"""
 
 MOST_NODES = 1 << 20
 MOST_LOOKS = 3_000
@@ -63,7 +63,7 @@ class Asked:
     k: int
     budget: int
     """Rows that may be suppressed."""
-    are_good: AreGood | None = None
+    is_good: IsGood | None = None
     """What else classes of k rows must keep to; None for nothing."""
 
 
@@ -173,8 +173,8 @@ class _Search:
 
     def _with_suppressed(self, node: Node, classes: Codes, sizes: Longs, small: Bools) -> Look | None:
         """The classes with those that are suppressed; None if these are too many."""
-        are_good, k, budget = self.asked.are_good, self.asked.k, self.asked.budget
-        bad = small if are_good is None else small | ~are_good(classes, sizes)
+        is_good, k, budget = self.asked.is_good, self.asked.k, self.asked.budget
+        bad = small if is_good is None else self._bad_classes(classes, sizes, small)
         n_bad = int(sizes[bad].sum())
         for further in np.argsort(sizes, kind="stable").tolist() if 0 < n_bad < k else ():
             if n_bad >= k:
@@ -187,16 +187,27 @@ class _Search:
                 self.ruled_out.append(node)
             return None
         suppressed = bad[classes]
-        if n_bad and are_good is not None:
-            as_one = np.where(suppressed, 0, 1).astype(np.int32)
-            if not are_good(as_one, np.array([n_bad, int(sizes.sum()) - n_bad]))[0]:
-                return None
+        if n_bad and is_good is not None and not is_good(np.flatnonzero(suppressed)):
+            return None
         loss = self.bound(node)
         if n_bad:
             own = np.sum([one.losses[level] for one, level in zip(self.columns, node, strict=True)], axis=0)
             lost = np.sum([one.present for one in self.columns], axis=0)
             loss += _rounded(dot(self.counts[suppressed], (lost - own)[suppressed]))
         return Look(classes, suppressed, _rounded(loss))
+
+    def _bad_classes(self, classes: Codes, sizes: Longs, small: Bools) -> Bools:
+        """Classes that are too small or not good otherwise; no more are looked for once the budget is spent."""
+        bad, spent = small.copy(), int(sizes[small].sum())
+        order = np.argsort(classes, kind="stable")
+        parts = np.split(order, np.cumsum(np.bincount(classes))[:-1])
+        for number in np.flatnonzero(~small).tolist():
+            if self.asked.is_good is not None and not self.asked.is_good(parts[number]):
+                bad[number] = True
+                spent += int(sizes[number])
+                if spent > self.asked.budget:
+                    break
+        return bad
 
     def walk_down(self) -> None:
         """From the top to neighbours that lose less, as far as that goes."""

@@ -76,7 +76,7 @@ def recode_locally(
     if found is None:  # fewer than k records were suppressed, which would be told apart by that
         found = _Splitter(columns, counts, replace(asked, budget=0)).split_all(start, suppressed)
     classes = list(start) if found is None else found
-    if asked.are_good is None:
+    if asked.is_good is None:
         classes = _improve(splitter, classes)
     return splitter.as_recoded(classes)
 
@@ -139,7 +139,7 @@ class _Splitter:
         groups, which = np.unique(column.groups[level - 1][one.records], return_inverse=True)
         sizes = np.bincount(which, weights=self.counts[one.records]).astype(np.int64)
         good = sizes >= self.asked.k
-        if self.asked.are_good is not None:
+        if self.asked.is_good is not None:
             good &= [self._is_good(one.records[which == group]) for group in range(groups.size)]
         if not good.any():
             return None
@@ -187,11 +187,7 @@ class _Splitter:
             return True
         if n_rows < self.asked.k:
             return False
-        if self.asked.are_good is None:
-            return True
-        classes = np.full(self.counts.size, -1, dtype=np.int32)
-        classes[records] = 0
-        return bool(self.asked.are_good(classes, np.array([n_rows]))[0])
+        return self.asked.is_good is None or self.asked.is_good(records)
 
     def as_recoded(self, classes: Sequence[LocalClass]) -> Recoded:
         """The class and the levels of each record."""

@@ -22,6 +22,7 @@ records of a group have the same values, so that each is indistinguishable from 
   farther from it than the farthest one of its group. Records of a group then differ, and a cell may stay as it was.
 - **t-closeness.** With ``t`` and ``confidential``, groups are merged until in each the distribution of that column,
   which is released as it is, is no farther than t from that of the table.
+- **l-diversity.** With ``l`` they are merged until each shows enough of its values: see `anonto.methods.diversity`.
 - **Missing cells** stay in their rows: records that lack the same cells are grouped among themselves, and fewer than k
   of them are refused. Where the plan keeps different codes of missing cells apart, they may distinguish the records of
   a group: whether k records are equal is counted on the cells as they are written.
@@ -46,6 +47,17 @@ from anonto.encoding.value_space import NumericSpace
 from anonto.errors import ParameterError
 from anonto.methods.aggregation import centres_of, draw_around, value_sets
 from anonto.methods.blocks import BlockMethod, fit_in_blocks, is_cut
+from anonto.methods.diversity import (
+    CLOSENESS,
+    CONFIDENTIAL,
+    DIVERSITY,
+    KIND_OF_DIVERSITY,
+    C,
+    Kind,
+    diversity_of,
+    require_confidential,
+    smallest_diversity,
+)
 from anonto.methods.grouping import RecordGroups, mdav, refine_groups
 from anonto.methods.guarantee import EQUAL_IN_GROUPS, K_ANONYMITY, Guarantee, Setting, promise
 from anonto.methods.loss_bound import MOST_RECORDS, are_bounds_wanted, least_loss, loss_of
@@ -57,11 +69,9 @@ from anonto.methods.parameters import (
     REFINE,
     K,
     choice,
-    column_name,
     flag,
     groups_within,
     least_persons,
-    number,
     public,
     sizes_within,
 )
@@ -71,7 +81,7 @@ from anonto.methods.refusals import small_strata, too_few_for_groups, too_few_fo
 from anonto.methods.removal import groups_by_removal, scaled_centres
 from anonto.methods.row_masking import moves_between
 from anonto.methods.s_space import s_space, scale_column
-from anonto.methods.t_closeness import Confidential, close_groups
+from anonto.methods.t_closeness import NO_LIMIT, Confidential, close_groups
 from anonto.methods.v_mdav import variable_mdav
 from anonto.methods.words import Words
 from anonto.stats.pair_variance import SCALES
@@ -148,29 +158,18 @@ class Microaggregate(BlockMethod):
         default=False, metadata=flag("groups of variable size", "Let near records join a group beyond k.")
     )
     average_risk: float | None = field(default=None, metadata=AVERAGE_RISK)
-    t: float | None = field(
-        default=None,
-        metadata=number(
-            "closeness t",
-            "How far the confidential values of a group may be from those of the table, 0 to 1.",
-            above=0,
-            high=1,
-            offered=(0.01, 1, 0.01),
-        ),
-    )
-    confidential: str | None = field(
-        default=None, metadata=column_name("confidential column", "The column that the closeness is about.")
-    )
+    t: float | None = field(default=None, metadata=CLOSENESS)
+    l: int | None = field(default=None, metadata=DIVERSITY)  # noqa: E741 - the name of the parameter in plans
+    diversity: Kind | None = field(default=None, metadata=KIND_OF_DIVERSITY)
+    c: float | None = field(default=None, metadata=C)
+    confidential: str | None = field(default=None, metadata=CONFIDENTIAL)
     block_rows: int | None = field(default=None, metadata=BLOCK_ROWS)
 
     def __post_init__(self) -> None:
         BlockMethod.__post_init__(self)
         if self.variable and self.average_risk is not None:
             raise ParameterError("variable", "left out where average_risk is given: groups then are of any size", True)
-        if self.t is not None and self.confidential is None:
-            raise ParameterError("confidential", "given where t is: the column that t is about", None)
-        if self.t is None and self.confidential is not None:
-            raise ParameterError("t", "given where confidential is", None)
+        require_confidential(self.confidential, self.t, self.l)
 
     @classmethod
     def sweep_grid(cls, n_records: int) -> dict[str, list[Any]]:
@@ -185,7 +184,15 @@ class Microaggregate(BlockMethod):
     @property
     def unfit_for_sets(self) -> str | None:
         """Synthetic sets would be those of other records; closeness is measured for groups of single values only."""
-        return "aggregate = 'synthetic'" if self.aggregate == "synthetic" else None if self.t is None else "t"
+        return (
+            "aggregate = 'synthetic'"
+            if self.aggregate == "synthetic"
+            else "t"
+            if self.t is not None
+            else None
+            if self.l is None
+            else "l"
+        )
 
     def fit(self, records: Records, rng: np.random.Generator) -> RecordTransitions:
         """Group the records, and replace them group by group."""
@@ -279,7 +286,8 @@ class Microaggregate(BlockMethod):
         """Groups of all records, one pattern of missing cells after the other, and the facts about their closeness."""
         confidential = None
         if self.confidential is not None:
-            confidential = Confidential(self.confidential, records.value_spaces[-1], records.codes[:, -1])
+            wanted = diversity_of(self.l, self.diversity, self.c)
+            confidential = Confidential(self.confidential, records.value_spaces[-1], records.codes[:, -1], wanted)
         codes, names = records.codes[:, : len(columns)], records.names[: len(columns)]
         members, sizes = [np.empty(0, dtype=np.int32)], [np.zeros(1, dtype=np.int64)]
         farthest, n_merged = 0.0, 0
@@ -290,16 +298,22 @@ class Microaggregate(BlockMethod):
             own_names = [names[place] for place in present.tolist()]
             form = self._groups_of if self.average_risk is None or not own else self._groups_within_risk
             groups = form(own, own_codes, records.counts[stratum], own_names)
-            if confidential is not None and self.t is not None:
+            if confidential is not None:
                 space = s_space(own, own_codes, own_names) if own else None
-                close = close_groups(space, groups, confidential, stratum, self.t)
+                close = close_groups(space, groups, confidential, stratum, NO_LIMIT if self.t is None else self.t)
                 groups, farthest = close.groups, max(farthest, close.farthest)
                 n_merged += close.n_merged
             members.append(stratum[groups.members].astype(np.int32))
             sizes.append(groups.sizes)
         offsets = np.cumsum(np.concatenate(sizes)).astype(np.int64)
         groups = RecordGroups(np.concatenate(members), offsets)
-        facts = {} if confidential is None else {"t_closeness": farthest, "merged_groups": n_merged}
+        facts: dict[str, Any] = {} if confidential is None else {"merged_groups": n_merged}
+        if confidential is not None and self.t is not None:
+            facts = {"t_closeness": farthest, **facts}
+        if confidential is not None and self.l is not None:
+            facts["smallest_diversity"] = smallest_diversity(
+                groups.group_of_member(), confidential.codes[groups.members]
+            )
         return groups, facts if self.average_risk is None else {**facts, **groups.risk()}
 
     @property

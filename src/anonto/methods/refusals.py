@@ -42,8 +42,19 @@ def small_strata(
     )
 
 
-def not_close(column: str, n_records: int, distance: float, t: float) -> TooFewRecordsError:
-    """Records that lack the same cells and are too different from all others."""
+def not_diverse(column: str, n_records: int) -> TooFewRecordsError:
+    """Records whose confidential values are not diverse enough even together."""
+    return TooFewRecordsError(
+        f"The values of {count_of(n_records, 'record')} in {column!r} are not diverse enough even as one group; choose "
+        "a smaller l, or set missing = 'drop' for a column that is often missing.",
+        settings=("missing", "l"),
+    )
+
+
+def not_close(column: str, n_records: int, distance: float | None, t: float) -> TooFewRecordsError:
+    """Records that lack the same cells and are too different from all others; None for not diverse enough."""
+    if distance is None:
+        return not_diverse(column, n_records)
     return TooFewRecordsError(
         f"{count_of(n_records, 'record')} with one pattern of missing cells cannot be brought within t = {t:g} of "
         f"the whole table in {column!r}: even as one group they are at {distance:.3f}; choose a larger t, or set "

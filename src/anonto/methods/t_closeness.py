@@ -30,14 +30,21 @@ from anonto.stats.transport_kernels import distance_on_a_line
 if TYPE_CHECKING:
     from anonto.arrays import Bools, Codes, Floats, Integers, Longs
     from anonto.encoding.value_space import ValueSpace
+    from anonto.methods.diversity import Diversity
     from anonto.methods.grouping import GroupingSpace
+
+
+NO_LIMIT = 1.5
+"""In place of t where only diversity is asked for: no distance is above 1."""
+NOT_DIVERSE = 2.0
+"""In place of the distance of a group whose values are not diverse enough."""
 
 
 class Confidential:
     """The distribution of a confidential column in the whole table, and how far others are from it."""
 
-    def __init__(self, name: str, value_space: ValueSpace, codes: Codes) -> None:
-        self.name = name
+    def __init__(self, name: str, value_space: ValueSpace, codes: Codes, diversity: Diversity | None = None) -> None:
+        self.name, self.diversity = name, diversity
         self.codes = codes
         """The value of each record; −1 for none."""
         self.shares: Floats = value_space.counts / max(int(value_space.counts.sum()), 1)
@@ -54,10 +61,24 @@ class Confidential:
     def distance(self, members: Integers, t: float) -> float:
         """How far the values of some rows are from those of the table; above t any number that it is at least.
 
-        Rounded, so that ties are exact.
+        Rounded, so that ties are exact. Values that are not diverse enough are farther than any t.
         """
         values, counts = self._values_of(members)
+        if self.diversity is not None and not self.diversity.is_met(counts):
+            return NOT_DIVERSE
+        if t >= NO_LIMIT:
+            return 0.0
         return round(self._distance(values, counts, t), DIGITS) if values.size else 0.0
+
+    def is_good(self, records: Longs, counts: Longs, t: float) -> bool:
+        """Return whether records, each with so many rows, are diverse and close enough."""
+        cells = self.codes[records]
+        there = cells >= 0
+        values, place = np.unique(cells[there], return_inverse=True)
+        rows = np.bincount(place, weights=counts[records][there], minlength=values.size).astype(np.int64)
+        if self.diversity is not None and not self.diversity.is_met(rows):
+            return False
+        return t >= NO_LIMIT or not values.size or round(self._distance(values, rows, t), DIGITS) <= t + TOLERANCE
 
     def _distance(self, values: Codes, counts: Longs, t: float) -> float:
         if self.line is not None:
@@ -133,7 +154,7 @@ def close_groups(
             continue
         other = centres.nearest(group, alive) if centres is not None else -1
         if centres is None or other < 0:
-            raise not_close(confidential.name, int(parts[group].size), -far, t)
+            raise not_close(confidential.name, int(parts[group].size), None if -far == NOT_DIVERSE else -far, t)
         parts[group] = np.concatenate([parts[group], parts[other]])
         alive[other] = False
         centres.move(group, parts[group])
