@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.encoding.columns import Column, encode
-from anonto.encoding.generalised_space import OPENS_INTERVAL, STAR, read_middles
+from anonto.encoding.generalised_space import OPENS_INTERVAL, STAR, middle_of, read_middles
 from anonto.encoding.missing_codes import NULL, missing_codes
 from anonto.encoding.prepare import prepare
 from anonto.encoding.records import count_records
@@ -234,11 +234,11 @@ def _prepare_with_intervals(
     Returns:
         The column, and how many of its values are no intervals; None where all are.
     """
-    if description.kind not in {"numeric", "ordinal"} or len(before) == len(column.values):
+    if description.kind not in {"numeric", "ordinal", "date"} or len(before) == len(column.values):
         return prepare(name, column, description, open_once), None
     stars = np.array([*(text == STAR and text not in before for text in column.values), False])
     column = column.without(stars) if stars.any() else column  # ``*`` says nothing about a number or a rank
-    texts, order = column.values, description.order
+    texts = column.values
     could_be = np.array([text not in before and text[:1] in OPENS_INTERVAL for text in texts])
     if not could_be.any():
         return prepare(name, column, description, open_once), None
@@ -248,7 +248,7 @@ def _prepare_with_intervals(
     released = [text for text, is_one in zip(texts, could_be.tolist(), strict=True) if is_one]
     if not isinstance(numeric, NumericSpace):
         return prepare(name, column, description, open_once), None
-    middles = read_middles(released, numeric.numbers, order)
+    middles = _middles(prepared, numeric, released)
     if np.isnan(middles).any():
         return prepare(name, column, description, open_once), None
     n_exact = numeric.numbers.size
@@ -256,6 +256,17 @@ def _prepare_with_intervals(
     both = Column(tuple(place_of), _renumber(column, place_of), amounts=column.amounts)
     value_space = replace(numeric, numbers=np.concatenate([numeric.numbers, middles]), counts=both.counts)
     return replace(prepared, column=both, value_space=value_space), n_exact
+
+
+def _middles(prepared: PreparedColumn, numeric: NumericSpace, released: Sequence[str]) -> Floats:
+    """The middle of each released interval; NaN for a text that is none."""
+    if prepared.dates is None:
+        return read_middles(released, numeric.numbers, prepared.description.order)
+    bounds = [text[1:-1].split(", ") for text in released]
+    if any(len(one) != 2 for one in bounds):
+        return np.full(len(released), np.nan)
+    low, high = (prepared.numbers_of([one[end] for one in bounds]) for end in (0, 1))
+    return middle_of(low, high, numeric.numbers)
 
 
 def _numbers_of_cells(encoded: tuple[Column, Column], cells: tuple[pl.Series, pl.Series]) -> tuple[Codes, Codes]:

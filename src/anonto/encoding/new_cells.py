@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anonto.encoding.generalised_space import GeneralisedSpace, never_empty
+from anonto.encoding.generalised_space import EVERYTHING, STAR, GeneralisedSpace, never_empty
 from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import NominalSpace, NumericSpace, parts_of
 from anonto.errors import InternalError
@@ -83,7 +83,7 @@ def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | N
     if value_space.counts.size == n_own:
         return None
     if isinstance(value_space, GeneralisedSpace):
-        return NewCells(texts=value_space.texts)
+        return NewCells(texts=_generalised(prepared, value_space))
     if isinstance(value_space, NumericSpace):
         return _new_numbers(prepared, value_space.numbers[n_own:])
     part = parts_of(value_space)[0]
@@ -92,6 +92,21 @@ def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | N
     if isinstance(part, SetSpace):
         return NewCells(texts=part.cells[n_own:])
     raise InternalError("A column without an ontology has no new values.")
+
+
+def _generalised(prepared: PreparedColumn, value_space: GeneralisedSpace) -> tuple[str, ...]:
+    """Cells that stand for several values; those of dates have the bounds as the column writes its dates."""
+    dates = prepared.dates
+    if dates is None:
+        return value_space.texts
+    texts = []
+    for interval in value_space.intervals:
+        bounds = [] if interval == EVERYTHING else dates.moments(np.array(interval))
+        try:
+            texts.append(f"[{', '.join(dates.texts(bounds))})" if len(bounds) else STAR)
+        except (OverflowError, ValueError):  # a bound beyond the calendar
+            texts.append(STAR)
+    return tuple(texts)
 
 
 def _new_numbers(prepared: PreparedColumn, further: Floats) -> NewCells:

@@ -3,7 +3,8 @@
 - Concepts: at a level every value deeper than some depth of the ontology becomes its ancestor at this depth. Where a
   concept has several parents, the one that is nearest in meaning is above it.
 - Numbers: intervals of a round width, then of twice that width, and so on, which nest because all begin at multiples of
-  their width; when one interval would hold all numbers, ``*`` stands for it. Ranks are joined in the same way.
+  their width; when one interval would hold all numbers, ``*`` stands for it. Ranks are joined in the same way, and so
+  are dates, in days since 1970.
 - Texts without an ontology: the text, then ``*``.
 - A missing cell is a value of its own. Where the level above all others still tells it from the rest, one more level
   releases the whole column as missing.
@@ -190,6 +191,8 @@ def _of_numbers(value_space: NumericSpace, width: float | None) -> list[list[Any
         return steps
     given = 2.0 if value_space.order else width
     narrowest = round_width(float(np.ptp(numbers))) if given is None else given
+    if given is None and (numbers == np.rint(numbers)).all():  # whole numbers, or dates without a time
+        narrowest = max(narrowest, 1.0)
     if np.abs(numbers).max() / narrowest >= FARTHEST:
         raise ParameterError("width", "large enough to number the intervals of all numbers", width)
     places, decimals = _number_intervals(numbers, narrowest)

@@ -13,11 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import anonto
+from anonto.assessment.in_memory import compare_in_memory, open_encoded
 from anonto.encoding.generalised_cells import read_intervals
 from anonto.encoding.value_space import NumericSpace, TextSpace
 from anonto.errors import InputError
+from anonto.masking.plan import plan_of
 from anonto.methods import lattice
 from anonto.methods.hierarchies import hierarchy_of, round_width
+from anonto.utility.columns import column_losses
 from budget import examples
 from strategies import hierarchies, taxonomy_of
 
@@ -189,10 +192,6 @@ def test_local_levels_never_lose_more_than_global_ones(
 def test_the_loss_is_that_of_the_cells_and_assess_measures_the_same(
     drawn: tuple[pl.DataFrame, dict[str, Any]], k: int, scope: str
 ) -> None:
-    from anonto.assessment.in_memory import compare_in_memory, open_encoded
-    from anonto.masking.plan import plan_of
-    from anonto.utility.columns import column_losses
-
     frame, columns = drawn
     masked, said = generalised(frame, columns, k=k, scope=scope)
     cells = {name: len(frame) - said["missing"][name] for name in columns}
@@ -250,6 +249,21 @@ def test_strata_have_levels_of_their_own_and_classes_of_k() -> None:
     assert smallest_class(release.table) >= 4
     assert release.evidence["steps"][0]["real_k"] >= 4
     assert release.evidence["steps"][0]["guarantee"]["proved"]
+
+
+@pytest.mark.parametrize("notation", ["%Y-%m-%d", "%d.%m.%Y"])
+def test_dates_become_intervals_that_hold_them_in_their_own_notation(notation: str) -> None:
+    days = pl.Series([f"2020-{month:02}-{day:02}" for month in (1, 3) for day in (3, 13, 14, 28)]).str.to_date()
+    frame = pl.DataFrame({"day": days.dt.strftime(notation)})
+    columns = {"day": {"kind": "date"}}
+    masked, said = generalised(frame, columns, k=4)
+    assert smallest_class(masked) >= 4
+    for before, after in zip(days, masked["day"], strict=True):
+        low, high = pl.Series(after.strip("[)").split(", ")).str.to_date(notation)
+        assert low <= before < high
+    plan = plan_of({"columns": columns, "steps": [{"method": "generalise", "columns": ["day"], "k": 4}]})
+    compared = compare_in_memory(open_encoded(frame, plan), masked, plan, None, same_order=True)
+    assert column_losses(compared.columns["day"])["rmse"] == pytest.approx(said["rmse"]["day"])
 
 
 # ------------------------------------------------------------------------------------------------ levels
