@@ -1,6 +1,7 @@
 """All that the program knows of a method, an attack or a format of ontologies is in its class or its reader.
 
 Nothing outside asks a method for its type, and nothing outside names one of them, or imports the module of one.
+A class has a name of its own in the whole package.
 """
 
 from __future__ import annotations
@@ -249,3 +250,13 @@ def test_nothing_outside_names_one_of_a_kind_or_imports_its_module(kind: Kind) -
     assert [where for where in imports if not is_in(where, kind.may_import or ())] == []
     for found, places in ((names, kind.may_name), (imports, kind.may_import)):
         assert [place for place in places or () if not any(is_in(where, [place]) for where in found)] == []
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    named: dict[str, list[str]] = {}
+    for where, code in parsed().items():
+        for node in nodes_of(code):
+            if isinstance(node, ast.ClassDef):
+                named.setdefault(node.name, []).append(where)
+    assert len(named) > 300
+    assert {name: places for name, places in named.items() if len(places) > 1} == {}

@@ -98,6 +98,13 @@ def test_every_name_in_code_is_in_the_project() -> None:
     assert [one for one in sorted(names) if not re.search(rf"\b{one}\b", text)] == []
 
 
+def test_a_name_that_the_text_places_in_a_file_is_in_that_file() -> None:
+    placed = re.findall(r"`(\w+)`(?: [^`.;]+)? in `(src/anonto/[\w/]+\.py)`", " ".join(PAGE.split()))
+    assert len(placed) > 10
+    sources = {where: (PROJECT / where).read_text(encoding="utf-8") for _, where in placed}
+    assert [(name, where) for name, where in placed if not re.search(rf"\b{name}\b", sources[where])] == []
+
+
 @pytest.mark.parametrize("recipe", RECIPES)
 def test_a_recipe_is_short_and_the_files_to_copy_from_exist(recipe: str) -> None:
     text = section(recipe)

@@ -81,7 +81,7 @@ class AgainstK:
 
     @property
     def beyond(self) -> Literal["above", "below", "equal"]:
-        """The position of the rate; equal if it does not differ significantly from 1/k."""
+        """Where the rate lies against 1/k; equal if it does not differ significantly from it."""
         if self.low > 1 / self.k:
             return "above"
         return "below" if self.high < 1 / self.k else "equal"

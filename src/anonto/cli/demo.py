@@ -95,7 +95,7 @@ def demo(
 
 
 def _make_ready(folder: Path, *, force: bool) -> None:
-    """Create the folder; refused if one of the files already exists."""
+    """Create the folder; refuse if one of the files already exists."""
     from anonto.errors import UnwritableFileError
     from anonto.io.atomic_write import require_free
 

@@ -175,7 +175,7 @@ def _facts_of_plan(found: dict[str, Any], names: list[str]) -> list[tuple[str, s
 
 
 def _show_what_is_known(found: dict[str, Any], columns: tuple[str, ...]) -> None:
-    """Disclosure of the plan's own width, also if no width is valid."""
+    """Show the disclosure of the plan's own width, even if no width is valid."""
     facts = _facts_of_plan(found, list(columns))
     if facts:
         which = "The numeric quasi-identifiers" if found["step"] is None else f"Step {found['step']}"

@@ -79,7 +79,7 @@ def masked_weight(column: str) -> PlanError:
     """A weight that is something else too."""
     return PlanError(
         f"Column {column!r} says how many people a record stands for (weight); it is dropped, or released as it is if "
-        "it has a role, so no step may mask it, and it is no set, no part of one and not the person column."
+        "it has a role, so no step may mask it, and it cannot be a set, a part of one, or the person column."
     )
 
 

@@ -124,7 +124,7 @@ def compare_cell(
             np.where(same_text, 0.0, 1.0),
             np.where(codes < 0, 0.0, np.inf),
             same_text,
-            (is_missing and description.missing == "drop") or (is_unmatched and description.unmatched == "drop"),
+            (is_missing and description.missing == "drop") or (is_unmatched and description.drops_unmatched),
             has_unmatched,
         )
     meant = compared.meanings()

@@ -98,7 +98,7 @@ class BackgroundJob:
 
     @property
     def why_skipped(self) -> str:
-        """Why plans were not tried; says so if that was on a sample."""
+        """Why plans were not tried, with a note if they were only tried on a sample."""
         begun = [in_the_sample(self.sample)] if self.skipped and self.sample is not None else []
         return " ".join([*begun, *self.skipped])
 

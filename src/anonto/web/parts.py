@@ -41,11 +41,11 @@ class Markup(str):
     __slots__ = ()
 
 
-def tag(name: str, *content: str | Markup, **value_spaces: str | None) -> Markup:
+def tag(name: str, *content: str | Markup, **attributes: str | None) -> Markup:
     """An element of markup; plain texts in it are escaped. Underscores in attribute names become hyphens."""
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for key, value in value_spaces.items()
+        for key, value in attributes.items()
         if value is not None
     )
     inner = "".join(one if isinstance(one, Markup) else escape(str(one)) for one in content)
@@ -112,10 +112,10 @@ def table(
 # ------------------------------------------------------------------------------------------------ elements
 
 
-def box(classes: str = "", element: str = "div", /, **value_spaces: str) -> ui.element:
+def box(classes: str = "", element: str = "div", /, **attributes: str) -> ui.element:
     """A container."""
     made = ui.element(element).classes(classes)
-    for key, value in value_spaces.items():
+    for key, value in attributes.items():
         made.props[key.rstrip("_").replace("_", "-")] = value
     return made
 

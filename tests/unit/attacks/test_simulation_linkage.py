@@ -16,7 +16,7 @@ from anonto.attacks.compute import simulation as of_runs
 from anonto.attacks.compute import simulation_linkage as module
 from anonto.attacks.compute.constraints import support_constraints
 from anonto.attacks.compute.simulation import KnownTransitions, known_transitions
-from anonto.attacks.compute.soft_matching import Pairs, match_softly
+from anonto.attacks.compute.soft_matching import PossibleLinks, match_softly
 from anonto.attacks.global_linkage import GlobalLinkage
 from anonto.attacks.likelihood_linkage import LikelihoodLinkage
 from anonto.attacks.plain import simulation_linkage as plain
@@ -214,7 +214,7 @@ def test_rows_and_persons_are_matched_once_each(*, are_all: bool) -> None:
     rng = np.random.default_rng(2)
     n_persons, n_rows = np.array([1.0, 2.0, 3.0]), np.array([2.0, 1.0, 2.0, 1.0])
     targets, records = (grid.ravel() for grid in np.meshgrid(np.arange(3), np.arange(4), indexing="ij"))
-    pairs = Pairs(targets, records, rng.random(12), n_persons, n_rows)
+    pairs = PossibleLinks(targets, records, rng.random(12), n_persons, n_rows)
     found = match_softly(pairs, [], are_all=are_all).reshape(3, 4)
     assert found @ n_rows == pytest.approx(np.ones(3))
     assert n_persons @ found == pytest.approx(np.ones(4), abs=1e-3 if are_all else 0.1)
@@ -222,6 +222,6 @@ def test_rows_and_persons_are_matched_once_each(*, are_all: bool) -> None:
 
 def test_a_row_that_several_want_goes_to_who_has_no_other() -> None:
     """Both are likeliest for the first row, but the second person has nothing else."""
-    pairs = Pairs(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.9, 0.1, 1.0]), np.ones(2), np.ones(2))
+    pairs = PossibleLinks(np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.9, 0.1, 1.0]), np.ones(2), np.ones(2))
     found = match_softly(pairs, [], are_all=True)
     assert found == pytest.approx([0.0, 1.0, 1.0], abs=0.1)

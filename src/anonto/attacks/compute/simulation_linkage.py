@@ -22,7 +22,7 @@ from anonto.attacks.compute.global_linkage import blocks_to_match, describe_matc
 from anonto.attacks.compute.likelihood_linkage import KnownLikelihoods, first_rows
 from anonto.attacks.compute.method_aware_linkage import most_persons
 from anonto.attacks.compute.simulation import FLOOR, known_transitions
-from anonto.attacks.compute.soft_matching import Exchanges, Pairs, match_softly
+from anonto.attacks.compute.soft_matching import Exchanges, PossibleLinks, match_softly
 from anonto.attacks.compute.space import LinkageSpace
 from anonto.attacks.rate import Risk
 from anonto.attacks.simulation_linkage import SimulationLinkage
@@ -117,7 +117,7 @@ def _hits(
     rows = persons[rows]
     released, record_of = first_rows([*likelihoods.released_keys(), *(one.values for one in transitions)])
     likeliest = _find_likeliest(likelihoods, transitions, rows, released)
-    pairs = Pairs(
+    pairs = PossibleLinks(
         likeliest.targets,
         likeliest.records,
         likeliest.weights,
@@ -161,7 +161,7 @@ def _find_likeliest(
     )
 
 
-def _exchanges(transitions: KnownTransitions, pairs: Pairs, rows: Longs, released: Longs) -> Exchanges:
+def _exchanges(transitions: KnownTransitions, pairs: PossibleLinks, rows: Longs, released: Longs) -> Exchanges:
     """The moves of the cells of all pairs, and how many opposite ones the simulations let expect."""
     own, values, n_values = transitions.own, transitions.values, transitions.shares.size
     sources = transitions.sources[rows]
@@ -187,7 +187,7 @@ def _place_in(keys: Longs, wanted: Longs) -> Longs:
     return np.where(keys[places] == wanted, places, -1)
 
 
-def _links(pairs: Pairs, found: Floats, target_of: Codes, own: Codes) -> Floats:
+def _links(pairs: PossibleLinks, found: Floats, target_of: Codes, own: Codes) -> Floats:
     """The probability that the likeliest row of each person, or one of several, is hers."""
     best = np.zeros(pairs.n_persons.size)
     np.maximum.at(best, pairs.targets, found)

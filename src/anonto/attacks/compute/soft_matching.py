@@ -39,7 +39,7 @@ LARGEST_FACTOR, TINY = 1e8, 1e-100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class PossibleLinks:
     """Persons, taken together where they are alike, and the released records that may be theirs."""
 
     targets: Longs
@@ -73,7 +73,7 @@ class Exchanges:
         return np.asarray(factors[self.moves])
 
 
-def match_softly(pairs: Pairs, exchanges: Sequence[Exchanges], *, are_all: bool) -> Floats:
+def match_softly(pairs: PossibleLinks, exchanges: Sequence[Exchanges], *, are_all: bool) -> Floats:
     """The probability that a row of the record of each pair belongs to one of its persons.
 
     Args:

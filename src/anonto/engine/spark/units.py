@@ -396,7 +396,7 @@ class MaskedUnitsOnCluster(MaskedRecords):
         return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
     def _counted(self, dropped: Sequence[str]) -> list[str]:
-        """The columns of the records that say how many rows a person has; or what the cells of sets are."""
+        """The columns of the records with the number of rows of a person, or with the cells of a set."""
         made = {*self.units.given.sets, ROWS_OF_PERSON}
         return [name for name in self._table.frame.columns if name in made and name not in dropped]
 
