@@ -77,7 +77,7 @@ class Assessment:
         return next((one for one in self.risk if attacks()[one.attack].of_few_columns), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The assessment as plain data."""
         return {
             "n_records": self.n_records,
             "findings": list(self.findings),

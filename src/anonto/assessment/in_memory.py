@@ -17,8 +17,8 @@ from anonto.attacks.alignment import shows_order
 from anonto.encoding.columns import encode
 from anonto.encoding.comparison import Amounts, BothCells
 from anonto.encoding.frame_adapter import FrameAdapter
+from anonto.encoding.missing_cells import raw_cells
 from anonto.encoding.prepare import apply_missing_policy, opener, rows_that_stay
-from anonto.encoding.recoding import raw_cells
 from anonto.engine.memory.recode import recode_as_known
 from anonto.engine.refusals import shuffled_rows, wrong_row_count
 from anonto.engine.run import mask

@@ -54,7 +54,7 @@ class AssociationLinkage(Attack):
         return str(found["learnt_from"]) if "learnt_from" in found else None
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence, with the worst case."""
+        """The result in a sentence, with the worst case."""
         said = super().reading(row, {})
         worst = details.get("with_the_original")
         if not worst:

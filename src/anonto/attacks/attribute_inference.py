@@ -44,7 +44,7 @@ class AttributeInference(Attack):
         return foreign_inference(situation)
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         ways = []
         if "success" in details:
             ways.append(f"for {percent(details['success'])} of the persons")

@@ -17,7 +17,7 @@ BLINDNESS = (
     "It sees copies only: a release can be far from every record and still tell a person's values, and a rate of 0 is "
     "no sign of safety."
 )
-"""What everybody must know who reads a distance to the closest record."""
+"""The limits of a distance to the closest record, shown wherever one is."""
 
 
 class CopiedRecord(ForeignAttack):
@@ -36,7 +36,7 @@ class CopiedRecord(ForeignAttack):
         return [copied_record(situation)]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         del details
         others = "" if row["control"] is None else f", and {percent(row['control'])} of persons who are not in it"
         return f"A released record equals that of {row['shown']} of the persons{others}. {BLINDNESS}"

@@ -1,4 +1,4 @@
-"""What attacks of a foreign release are given: the tables, whom they look for, and what the nearest records tell."""
+"""The input of attacks on a foreign release: the tables, the persons looked for, and their nearest records."""
 
 from __future__ import annotations
 

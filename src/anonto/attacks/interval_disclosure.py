@@ -37,7 +37,7 @@ class IntervalDisclosure(Attack):
         return [risk for name in one.masked if name in one.columns for risk in interval_disclosure(one.pairs[name])]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         del details
         near = where_near(row["about"])
         near += " of the original one" if near.startswith("within") else ""

@@ -47,7 +47,7 @@ class KnownCodes(Attack):
         return [one for one in found if one is not None]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         if not details:
             return f"{capital(row['shown'])} of the persons’ other codes are found and read right."
         out, others = details["singled_out"], capital(percent(details["have_others"]))

@@ -30,7 +30,7 @@ class Linkability(ForeignAttack):
         return linkability(situation)
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         success = f"{percent(details['success'])} of the persons" if "success" in details else "some persons"
         others = "" if row["control"] is None else f", and for {percent(row['control'])} of others"
         return f"The halves of a record lead to the same released record for {success}{others}."

@@ -45,7 +45,7 @@ class Membership(Attack):
         return membership(situation.compared, situation.known, chosen, situation.seed.stream(self.name))
 
     def run_on_foreign(self, situation: ForeignSituation) -> list[Risk]:
-        """By distance alone: nothing is known of the method."""
+        """Attack by distance alone: nothing is known of the method."""
         from anonto.attacks.compute.membership import foreign_membership
 
         return foreign_membership(situation)
@@ -56,7 +56,7 @@ class Membership(Attack):
         return score if isinstance(score, str) else None
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         said = f"It recognises {row['shown']} of the persons in the table if it may take 1 % of others for them."
         if "auc" in details:
             said += (

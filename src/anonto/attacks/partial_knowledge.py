@@ -43,7 +43,7 @@ class PartialKnowledge(Attack):
         return [] if found is None else [found]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         whole = " Whole rows of the original are released." if row["whole_rows"] else ""
         if not details:
             return f"{capital(row['shown'])} of the persons’ other cells are found and read right.{whole}"

@@ -28,7 +28,7 @@ class PermutationDistance(Attack):
     persons = 1_000
 
     def applies(self, situation: Situation) -> bool:
-        """Not where columns that no step masks are known as one: that one has no ranks."""
+        """True unless columns that no step masks are known as one column, which has no ranks."""
         return not situation.is_worst
 
     def run(self, situation: Situation, rng: np.random.Generator) -> list[Risk]:
@@ -39,7 +39,7 @@ class PermutationDistance(Attack):
         return [permutation_distance(situation.known, situation.choose_persons(self.persons))]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         half = details.get("quantiles_of_records", {}).get("0.5")
         further = f" Half of the persons find none within {percent(half)} of the ranks." if half else ""
         return (

@@ -39,7 +39,7 @@ class RealK(Attack):
         return [("k-anonymity", "k-anonymity", f"{found['real_k']:,}")]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         smallest = f" The smallest class has {details['real_k']:,}." if details.get("real_k") else ""
         if row["rate"] == 0:
             return f"No released record is alone: each shares all these values with others.{smallest}"

@@ -39,7 +39,7 @@ class SamePerson(Attack):
         return [same_person(situation.compared)]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         if details.get("by_design"):
             return "The release joins the rows of a person by her pseudonym: certain by design."
         chance = "" if row["baseline"] is None else f"; for two rows picked at random {in_thousand(row['baseline'])}"

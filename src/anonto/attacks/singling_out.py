@@ -30,7 +30,7 @@ class SinglingOut(ForeignAttack):
         return singling_out(situation)
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         del details
         told = (
             f"Of conditions that one released row meets, {row['shown']} are met by exactly one person of the original"

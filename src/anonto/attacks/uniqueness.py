@@ -39,7 +39,7 @@ class Uniqueness(Attack):
         return [("records are unique", "unique", f"{found['alone_in_original'] / max(found['n'], 1):.1%}")]
 
     def reading(self, row: Mapping[str, Any], details: Mapping[str, Any]) -> str:
-        """In a sentence."""
+        """The result in a sentence."""
         before, chance = details.get("share_alone_in_original"), row["baseline"]
         further = "" if before is None else f" In the original {percent(before)} were alone."
         if chance is not None:

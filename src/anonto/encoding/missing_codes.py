@@ -50,7 +50,7 @@ class MissingCodes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recoded:
+class MergedCodes:
     """Missing cells that are released with a different code."""
 
     counts: Mapping[str, int]

@@ -199,7 +199,7 @@ class Recode:
 
     @property
     def words(self) -> str:
-        """What is done to the cells, in plain words."""
+        """The changes to the cells in words."""
         said = []
         if self.round is not None:
             said.append(f"rounded to multiples of {self.round:g}")

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RecodedValues:
-    """What the distinct values of a column become."""
+    """The new cells of the distinct values of a column."""
 
     values: tuple[str, ...]
     counts: Longs

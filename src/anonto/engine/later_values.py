@@ -124,7 +124,7 @@ class LaterValues:
         return reference.scale if isinstance(reference, NumericSpace) else None
 
     def extend(self, value_space: ValueSpace, released: ValueSpace) -> LaterValues:
-        """With the values of a value space that has more of them, or with the numbers of a batch."""
+        """The same with a value space that has more values, or with the numbers of a batch."""
         if isinstance(value_space, NumericSpace):
             return replace(self, numbers=value_space)
         if value_space is self.prepared.value_space or not isinstance(value_space, NominalSpace):

@@ -85,7 +85,7 @@ class AppliedRows:
     steps: tuple[AppliedStep, ...] = ()
 
     def with_batch(self, fitted: FittedPlan, tallies: Tallies) -> AppliedRows:
-        """With the rows of one more batch."""
+        """The same counts with the rows of one more batch."""
         found = tuple(AppliedStep.of(step, tally) for step, tally in zip(fitted.steps, tallies.steps, strict=True))
         steps = tuple(one + more for one, more in zip(self.steps, found, strict=True)) if self.steps else found
         return AppliedRows(self.n_rows + fitted.counts.n_rows, self.n_records + fitted.counts.n_records, steps)

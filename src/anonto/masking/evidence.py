@@ -50,7 +50,7 @@ class MaskedColumn:
     other."""
     untouched: int
     """Cells that had no partner."""
-    recoded: Mapping[str, int]
+    merged_codes: Mapping[str, int]
     """How many missing cells had each code that was replaced by another."""
 
     @classmethod
@@ -62,7 +62,7 @@ class MaskedColumn:
             value_space=fitted.value_space,
             moved=of_rows if isinstance(column, NumberColumn) else fitted.moves or of_rows.moves,
             untouched=fitted.untouched,
-            recoded={} if column.recoded is None else column.recoded.counts,
+            merged_codes={} if column.merged_codes is None else column.merged_codes.counts,
         )
 
     @property
@@ -249,7 +249,7 @@ def outcome_of(plan: Plan, names: Sequence[str], fitted: FittedPlan, tallies: Ta
 def _step_evidence(
     step: Step, columns: Sequence[MaskedColumn], facts: Mapping[str, Any], unchanged_records: int, setting: Setting
 ) -> dict[str, Any]:
-    recoded = {one.name: dict(one.recoded) for one in columns if one.recoded}
+    merged_codes = {one.name: dict(one.merged_codes) for one in columns if one.merged_codes}
     how_far = {one.name: one.how_far() for one in columns}
     guarantee = step.method.guarantee(setting)
     links_are_bounded = guarantee.proved and guarantee.k is not None
@@ -260,7 +260,7 @@ def _step_evidence(
         "unchanged": {one.name: one.n_unchanged for one in columns},
         "untouched": {one.name: one.untouched for one in columns},
         "missing": {one.name: one.prepared.n_missing for one in columns},
-        **({"missing_codes": recoded} if recoded else {}),
+        **({"missing_codes": merged_codes} if merged_codes else {}),
         "unmatched": {one.name: one.n_unmatched_in_place for one in columns},
         "hardly_changed": [] if links_are_bounded else [one.name for one in columns if one.hardly_changed],
         "unchanged_records": unchanged_records,

@@ -17,7 +17,7 @@ import numpy as np
 from anonto.encoding.columns import MISSING, changes_nothing
 from anonto.encoding.frame_adapter import longer_polars
 from anonto.encoding.generalised_space import EmptiedSpace, first_codes
-from anonto.encoding.missing_codes import Recoded, code_of, count_by_label, declared_codes, released_code
+from anonto.encoding.missing_codes import MergedCodes, code_of, count_by_label, declared_codes, released_code
 from anonto.encoding.new_cells import new_cells, settle_numbers
 from anonto.encoding.prepare import Dropping, apply_missing_policy, prepare, with_missing_as_value
 from anonto.encoding.record_counts import CountedRecords, RecordIndex
@@ -397,7 +397,7 @@ class Fitter:
             plain.palette,
             plain.in_palette,
             staying=plain.staying,
-            recoded=plain.recoded,
+            merged_codes=plain.merged_codes,
             raw_are_codes=plain.raw_are_codes,
             codes_are_places=plain.codes_are_places,
             prepared=prepared,
@@ -422,8 +422,8 @@ class Fitter:
         staying = np.append(np.arange(len(counted.cells)), MISSING).astype(np.int32)
         staying[list(missing.values())] = place
         replaced = {code: counted.count_of(raw) for code, raw in missing.items() if raw != place}
-        recoded = Recoded(count_by_label(replaced, origin, column.name), cell)
-        return replace(column, palette=palette, staying=staying, recoded=recoded)
+        merged_codes = MergedCodes(count_by_label(replaced, origin, column.name), cell)
+        return replace(column, palette=palette, staying=staying, merged_codes=merged_codes)
 
     def _stays_in_several_ways(self, prepared: PreparedColumn, column: ReleasedColumn) -> bool:
         """True if cells that stay differ when released: cells without a concept, or with several missing codes."""

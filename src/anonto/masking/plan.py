@@ -143,14 +143,14 @@ class Plan:
         return _restored, (dict(self.columns), self.steps, dict(self.table), self.folder, self.shifted, self.by_person)
 
     def to_dict(self) -> dict[str, Any]:
-        """In the shape of a plan file."""
+        """The plan in the shape of a plan file."""
         plan: dict[str, Any] = {"table": dict(self.table)} if self.table else {}
         plan["columns"] = {name: one.to_mapping() for name, one in self.columns.items()}
         plan["steps"] = [step.to_dict() for step in self.steps]
         return plan
 
     def with_defaults(self) -> dict[str, Any]:
-        """In the shape of a plan file, with every key that has a default."""
+        """The plan in the shape of a plan file, with every key that has a default."""
         described = {name: one.to_mapping(everything=True) for name, one in self.columns.items()}
         return {**self.to_dict(), "columns": described}
 

@@ -57,7 +57,7 @@ class Step:
         return strata
 
     def to_dict(self) -> dict[str, Any]:
-        """As in a plan file."""
+        """The step as in a plan file."""
         strata: dict[str, Any] = {"within": list(self.within)} if self.within else {}
         if self.small_strata != "refuse":
             strata["small_strata"] = self.small_strata

@@ -33,7 +33,7 @@ class RowExchange(Protocol):
 
     @property
     def untouched(self) -> Sequence[int]:
-        """For each column the cells with a value that had no partner, once all rows are exchanged."""
+        """The number of cells of each column that had a value but no partner, once all rows are exchanged."""
         ...
 
     def masker(self, key: Key, name: str) -> RowMasker:

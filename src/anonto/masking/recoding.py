@@ -46,7 +46,7 @@ class RecodedColumn:
 
     name: str
     given: ColumnDescription
-    """What the plan says of it."""
+    """Its description in the plan."""
     counted: ValueDictionary
     """Its distinct cells, without counts."""
     recoded: RecodedValues
@@ -157,7 +157,7 @@ class Recoding:
 
     @property
     def evidence(self) -> dict[str, Any]:
-        """What became of the cells of each column."""
+        """How the cells of each column were recoded."""
         return {
             name: {"how": "" if one.given.recode is None else one.given.recode.words, **one.recoded.evidence}
             for name, one in self.columns.items()

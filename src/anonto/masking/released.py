@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from anonto.arrays import Codes, Floats, Longs
-    from anonto.encoding.missing_codes import Recoded
+    from anonto.encoding.missing_codes import MergedCodes
     from anonto.encoding.new_cells import NewCells
     from anonto.encoding.prepare import PreparedColumn
     from anonto.encoding.value_space import NumericSpace
@@ -41,7 +41,7 @@ class ReleasedColumn:
     """The first code that means the same as each value's code; None where all differ."""
     staying: Codes | None = None
     """The released cell of each raw code, and last of a null, where it stays; None for itself."""
-    recoded: Recoded | None = None
+    merged_codes: MergedCodes | None = None
     """Missing cells that are released with another code, if there are any."""
     further: NewCells | None = None
     """The new cells at the end of the palette."""

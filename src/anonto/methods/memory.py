@@ -56,6 +56,6 @@ def has_sets(records: Records) -> bool:
 
 
 def _distinct_sets(records: Records) -> list[int]:
-    """For each column of sets how many distinct ones it has."""
+    """The number of distinct sets in each column of sets."""
     bases = ((one, one.base if isinstance(one, ExtendedSpace) else one) for one in records.value_spaces)
     return [one.counts.size for one, base in bases if isinstance(base, SetSpace)]

@@ -116,7 +116,7 @@ class NearNumbers:
     """The places between which the k nearest records of each value lie."""
 
     def partners(self, values: Codes) -> Bools:
-        """Those in the window of the value, and those in whose window it is."""
+        """The values in the window of a value, and those whose windows contain it."""
         own, all_places = self.places[values][:, None], self.places[None, :]
         takes_from = (self.firsts[values][:, None] <= all_places) & (all_places <= self.lasts[values][:, None])
         gives_to = (self.firsts[None, :] <= own) & (own <= self.lasts[None, :])

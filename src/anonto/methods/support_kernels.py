@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def near_blocks(
     first: int, last: int, k: int, points: Points, metric: Metric, counted: CountedTree, sizes: Longs
 ) -> tuple[int, Ints]:
-    """For some records the blocks of the k rows nearest to each, and of all rows tied for the last of them.
+    """The blocks of the k rows nearest to each of some records, with all rows tied for the last place.
 
     Args:
         first: The first record.

@@ -67,7 +67,7 @@ class WidthPartition:
         return disclosure_if_known(self.smallest_bin)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Its fields as plain data."""
         return {**asdict(self), "widths": list(self.widths), "disclosure": self.disclosure}
 
 
@@ -101,7 +101,7 @@ class ValidWidths:
         return sum(one.disclosure for one in self.partitionings) / self.q
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Its fields as plain data."""
         return {
             "columns": list(self.columns),
             "others": list(self.others),

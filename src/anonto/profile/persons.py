@@ -53,7 +53,7 @@ class PersonColumn:
         return as_pair("person", self.name)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The findings as plain data."""
         return {"column": self.name, "persons": self.n_persons, "rows": self.n_rows, "varying": list(self.varying)}
 
 
@@ -82,7 +82,7 @@ def notice_persons(table: OpenTable, identifiers: Collection[str]) -> PersonColu
 
 
 def _whose(name: str) -> str:
-    """By its name alone, whose number a column may be; empty for other columns."""
+    """Whose number a column may be, judged by its name alone; empty for other columns."""
     bare = ColumnProfile(name, (), np.zeros(0, dtype=np.int64), 0)
     clue = None if not PERSON_IN_HOUSEHOLD.isdisjoint(bare.terms) else clue_in_name(bare)
     return "" if clue is None else clue.whose

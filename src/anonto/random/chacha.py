@@ -205,7 +205,7 @@ def _next_long_word(state: Words) -> np.uint64:
 
 
 class _Functions(NamedTuple):
-    """As numpy and numba call a generator of bits; see `numpy.random.BitGenerator.ctypes`."""
+    """The functions through which numpy and numba call a generator of bits; see `numpy.random.BitGenerator.ctypes`."""
 
     state_address: int
     state: ctypes.c_void_p

@@ -33,7 +33,7 @@ class PlanLike(Protocol):
     """The part of a plan that a report needs."""
 
     def to_dict(self) -> dict[str, Any]:
-        """In the shape of a plan file."""
+        """The plan in the shape of a plan file."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""What accepting more risk gains: the most utility that each limit allows, in one picture."""
+"""The utility gained by accepting more risk: the most that each limit allows, in one chart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROW, THICK = 40, 13
 
 
 def gains(points: Sequence[Row]) -> list[dict[str, Any]]:
-    """For each limit that gains something: the plan that keeps most within it, and how much more than the limit before.
+    """Each limit that gains something, the plan that keeps most within it, and the gain over the limit before.
 
     A plan is within a limit if the upper end of its interval is. The unmasked table is no plan.
     """

@@ -16,7 +16,7 @@ CHOSEN = ("random", "worst")
 
 
 def known_codes_curves(risk: Sequence[Risk], gate: Gate) -> list[dict[str, Any]]:
-    """For each column of sets the shares of persons singled out, by how many of their codes are known.
+    """The shares of persons singled out in each column of sets, by how many of their codes are known.
 
     Columns whose figures the edition hides are left out.
     """

@@ -49,7 +49,7 @@ class WholeTableCheck:
         return f"{table} with {count_of(self.n_seeds, 'fresh seed')} and every attack"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Its fields as plain data."""
         return {
             "n_records": self.n_records,
             "n_seeds": self.n_seeds,
@@ -95,7 +95,7 @@ class Choice:
             temporary.write_text(text, encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Its fields as plain data."""
         return {
             "max_risk": self.max_risk,
             "feasible": self.point is not None,

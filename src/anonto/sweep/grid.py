@@ -39,12 +39,12 @@ class SkippedPlan:
     reason: str
 
     def to_dict(self) -> dict[str, str]:
-        """As plain data."""
+        """Its fields as plain data."""
         return {"label": self.label, "reason": self.reason}
 
 
 def default_grid(n_records: int) -> dict[str, dict[str, list[Any]]]:
-    """For every registered method some values of its parameters, for a table of this size."""
+    """Values to try for the parameters of every registered method, for a table of this size."""
     return {name: method.sweep_grid(n_records) for name, method in METHODS.items()}
 
 

@@ -114,7 +114,7 @@ class Point:
         return tuple(dict.fromkeys(name for run in self.runs for name in run["hardly_changed"]))
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Its fields as plain data."""
         return {
             "label": self.label,
             "method": self.method,
@@ -192,7 +192,7 @@ class Sweep:
         return choose(self.points, require_risk(limit), self.whole)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Its fields as plain data."""
         on_front = set(map(id, self.pareto))
         return {
             "columns": list(self.columns),

@@ -57,7 +57,7 @@ class SweepInput:
     screening: bool = True
     """Whether the costly attacks are left out."""
     shared: Shared = field(default_factory=Shared)
-    """What all runs of a process have in common, such as the distances of sets."""
+    """Results that all runs of a process share, such as the distances of sets."""
 
 
 def measure_random_swap(frame: pl.DataFrame, plan: Plan, masked: tuple[str, ...], open_once: Opener) -> AtRandom:

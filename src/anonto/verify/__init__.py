@@ -1,4 +1,4 @@
-"""For a person whose record may be in a release: how well it is hidden there.
+"""Check how well the record of a person is hidden in a release.
 
 The package can be called: ``anonto.verify(record, release, plan)`` is `anonto.verify.verifying.verify`.
 """

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anonto.encoding.missing_cells import missing_in
 from anonto.encoding.prepare import codes_with_missing, encode_described, prepare
-from anonto.encoding.recoding import missing_in
 from anonto.encoding.records import distinct_records
 from anonto.wording import list_names
 
@@ -35,7 +35,7 @@ class PlausibleRows:
     at_least: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The result as plain data."""
         return {
             "method": self.step.method.name,
             "columns": list(self.step.columns),

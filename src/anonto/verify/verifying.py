@@ -81,7 +81,7 @@ class Verification:
     """Columns whose method keeps every value, though nobody in the release has hers: a sign of another table."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """The result as plain data."""
         return {
             "n_records": self.n_records,
             "columns": list(self.columns),

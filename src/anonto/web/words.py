@@ -67,8 +67,8 @@ TERMS: Mapping[str, str] = {
     "added": "Of what nobody could guess without a person’s own record, the share that the record reveals. 0 % is "
     "safe.",
     "interval": "The true rate lies in this interval with 95 % confidence.",
-    "utility": "How much an analyst keeps: 100 % of the original, 0 % when values are shuffled at random. It is made "
-    "of how far cells moved, how frequencies and dependences changed, and how well records can be distinguished from "
+    "utility": "How much an analyst keeps: 100 % of the original, 0 % when values are shuffled at random. It combines "
+    "how far cells moved, how frequencies and dependences changed, and how well records can be distinguished from "
     "original ones.",
     "distance": "How far the cells moved, as a root mean square: 0 for not at all, 1 for as far as possible.",
     "risk": "The share of persons whom the most successful linking attack recognises. The worst intruder knows every "

@@ -1,4 +1,4 @@
-r"""What the values of one column tell about those of another: log P(z | x) / P(z), learnt from records.
+r"""How much the values of one column reveal about another: log P(z | x) / P(z), learnt from records.
 
 Values have *groups*, from coarse to fine: the ancestors of a concept along one line of parents, the 2, 4, …, 64
 quantiles of a number, and at last the value itself. A value z is drawn group by group down its own line, and each step

@@ -131,7 +131,7 @@ class CandidateRecords:
         return Targets.of(np.ascontiguousarray(records[:, :n_columns]), records[:, n_columns:], of_person, rows)
 
     def allowed_rows(self, targets: Targets, part: slice) -> Bools:
-        """For some targets which numbers of released records are allowed, constraint by constraint."""
+        """The numbers of released records that are allowed for some targets, constraint by constraint."""
         numbers = targets.numbers[part]
         blocks = [constraint.allowed_rows(numbers[:, place]) for place, constraint in enumerate(self.constraints)]
         return np.concatenate([np.empty((numbers.shape[0], 0), dtype=np.bool_), *blocks], axis=1)
@@ -172,7 +172,7 @@ class CandidateRecords:
         )
 
     def least_by_class(self, targets: Targets, part: slice) -> Floats:
-        """For some targets and all classes the least squared distance of a candidate; infinite where there is none."""
+        """The least squared distance of a candidate, by target and class; infinite where there is none."""
         out = np.empty((part.stop - part.start, self.n_classes))
         persons, allowed = self.space.persons(targets.codes[part]), self.allowed_rows(targets, part)
         kernels.least_by_class(persons, allowed, self.released, self.space.tables, out)

@@ -61,7 +61,7 @@ class Constraint(Protocol):
         ...
 
     def allowed_rows(self, persons: Codes) -> Bools:
-        """For some numbers of persons which numbers of released rows are allowed, part by part."""
+        """The numbers of released rows that are allowed for some numbers of persons, part by part."""
         ...
 
 

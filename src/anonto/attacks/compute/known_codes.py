@@ -144,7 +144,7 @@ class TableOfSets:
         return cls(sets, set_of_row, row_of_set, place)
 
     def find(self, known: Ints) -> tuple[Longs, Longs]:
-        """For each person the support of her first known codes, one to all, and a set that has them; -1 if none."""
+        """The support of the first known codes of each person, one to all, and a set that has them; -1 if none."""
         support, last = np.empty((2, *known.shape), dtype=np.int64)
 
         def search(part: slice) -> None:

@@ -54,7 +54,7 @@ class _PartOfStep:
     numbers: Longs
 
     def allowed(self, persons: Longs, looked_up: Sequence[Longs]) -> Bools:
-        """For some persons which released records are allowed, by where these are looked up."""
+        """The released records that are allowed for some persons, by where they are looked up."""
         own = self.of_person[persons]
         sizes = self.starts[own + 1] - self.starts[own]
         ends = np.cumsum(sizes)

@@ -46,7 +46,7 @@ def has_code(sets: SetsOfCodes, one: int, code: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def find_holders(sets: SetsOfCodes, known: Ints, support: Longs, last: Longs) -> None:
-    """For each person the support of her first known code, of the first two, and so on, and a set that has them all.
+    """Fill in the support of the first known code of each person, of the first two, and so on, and a set with all.
 
     Args:
         sets: The sets of a table.
@@ -83,7 +83,7 @@ def find_holders(sets: SetsOfCodes, known: Ints, support: Longs, last: Longs) ->
 
 @njit(cache=True, nogil=True)
 def choose_worst(sets: SetsOfCodes, starts: Longs, codes: Ints, known: Ints) -> None:
-    """For each person the codes that leave the fewest records, one after the other.
+    """Choose the codes of each person that leave the fewest records, one after the other.
 
     The first is the rarest of her codes that a record has; each further one is, of her other codes, the one that leaves
     the fewest records, and at least one. Equal ones are taken in the order of the codes.
@@ -126,7 +126,7 @@ def choose_worst(sets: SetsOfCodes, starts: Longs, codes: Ints, known: Ints) -> 
 
 @njit(cache=True, nogil=True)
 def least_pair_support(sets: SetsOfCodes, least: Longs) -> None:
-    """For each set the smallest support of two of its codes: the rows of XᵀX, one after the other.
+    """Fill in the smallest support of two codes of each set: the rows of XᵀX, one after the other.
 
     X is the matrix of records × codes, and a set of one code keeps what ``least`` had.
     """

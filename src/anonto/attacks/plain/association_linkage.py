@@ -51,7 +51,7 @@ def log_ratio(
 
 
 def _count(pairs: Sequence[tuple[Line, Line, float]], known: Line, read: Line) -> float:
-    """For how many records the pairs count whose lines begin in this way."""
+    """The number of records for which the pairs count whose lines begin in this way."""
     return sum(times for a, b, times in pairs if a[: len(known)] == known and b[: len(read)] == read)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def candidates_of_all(columns: Sequence[ComparedColumn], step: EncodedStep) -> list[Bools]:
-    """For each person the mask of the released rows of the groups that she can have been in.
+    """A mask for each person: the released rows of the groups that she can have been in.
 
     Args:
         columns: The columns of the step, all known; each of their rows is a row of the tables.

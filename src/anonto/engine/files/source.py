@@ -52,7 +52,7 @@ class OverFiles:
     limit: MemoryLimit
     folder: Path
     recoding: Recoding | None = None
-    """What was recoded, if the plan recodes a column."""
+    """The recoding, if the plan recodes a column."""
     _files: list[SpillFile] = field(default_factory=list)
     _codes: CodesOnDisk | None = None
 

@@ -71,7 +71,7 @@ class UnitsOverFiles:
     engine: OverFiles
     """Its records."""
     recoding: Recoding | None = None
-    """What was recoded in its rows, if its plan recodes a column."""
+    """The recoding of its rows, if its plan recodes a column."""
 
     @property
     def plan(self) -> Plan:

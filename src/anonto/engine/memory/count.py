@@ -9,8 +9,8 @@ import numpy as np
 
 from anonto.encoding.columns import MISSING, counts_of, encode, first_positions
 from anonto.encoding.dictionary_encoder import NO_CODES, CountedColumn, ValueDictionary
+from anonto.encoding.missing_cells import missing_in, type_of
 from anonto.encoding.missing_codes import NULL
-from anonto.encoding.recoding import missing_in, type_of
 from anonto.encoding.series import plain_floats
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from anonto.encoding.frame_adapter import NO_ROW, FrameAdapter, codes_in_order
 from anonto.encoding.leftovers import has_fixed_categories, used_categories, with_categories
-from anonto.encoding.recoding import put_code
+from anonto.encoding.missing_cells import put_code
 from anonto.io.atomic_write import require_free
 from anonto.io.stat_files import released_origin
 from anonto.io.table import Table, without_letters
@@ -173,11 +173,11 @@ class MaskedInMemory:
         """The table with one code for all missing cells of the columns whose plan merges them."""
         adapter = self.adapter
         for name, column in self.columns.items():
-            if column.recoded is not None:
+            if column.merged_codes is not None:
                 flags = np.zeros(len(adapter), dtype=np.bool_)
                 flags[slice(None) if self.kept is None else self.kept] = self.places[name] == column.merged
                 adapter = adapter.with_column(
-                    name, put_code(adapter.native(name), adapter.library, flags, column.recoded.cell)
+                    name, put_code(adapter.native(name), adapter.library, flags, column.merged_codes.cell)
                 )
         return adapter
 

@@ -382,7 +382,7 @@ class MaskedUnitsOnCluster(MaskedRecords):
 
     @cached_property
     def _begins(self) -> Longs:
-        """For each block of records the number of its first row, and last the number of rows."""
+        """The number of the first row of each block of records, followed by the number of rows."""
         n_records, names = self.masked.n_records, self._counted(self.identifiers)
         sizes = np.diff([*range(0, n_records, RECORDS_OF_A_BLOCK), n_records]).astype(np.int64)
         if names:

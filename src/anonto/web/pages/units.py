@@ -68,7 +68,7 @@ class PersonsCard:
             await self.frame.fill(self.place, "Counting persons", self._count)
 
     def _draw_fields(self) -> None:
-        """What can be chosen: a change of a column changes it."""
+        """Draw the choice of columns, which depends on the plan."""
         plan = self.frame.session.plan
         person = person_of(plan)
         columns = {name: name for name, one in plan["columns"].items() if not one.get("from")}
@@ -106,7 +106,7 @@ class PersonsCard:
                 button(whom, partial(self._become_sets, list(varying)), classes="slim")
 
     def _tell_order(self, found: dict[str, Any]) -> None:
-        """What comes of the order of a person's rows, and what it lacks."""
+        """Show the effect of the order of a person's rows, and what is missing for it."""
         order = order_of(self.frame.session.plan)
         if order is None:
             return
