@@ -101,9 +101,11 @@ def _generalised(prepared: PreparedColumn, value_space: GeneralisedSpace) -> tup
         return value_space.texts
     texts = []
     for interval in value_space.intervals:
-        bounds = [] if interval == EVERYTHING else dates.moments(np.array(interval))
+        if interval == EVERYTHING:
+            texts.append(STAR)
+            continue
         try:
-            texts.append(f"[{', '.join(dates.texts(bounds))})" if len(bounds) else STAR)
+            texts.append(f"[{', '.join(dates.texts(dates.moments(np.array(interval))))})")
         except (OverflowError, ValueError):  # a bound beyond the calendar
             texts.append(STAR)
     return tuple(texts)
