@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anonto.masking.plan import Plan
     from anonto.population.classes import SampleClasses
     from anonto.population.intruders import IntruderRisk
-    from anonto.population.uniqueness import Uniqueness
+    from anonto.population.uniqueness import PopulationUniqueness
 
 K = 5
 LEAST_WEIGHT = 1.05
@@ -43,7 +43,7 @@ class PopulationRisk:
     estimated_from: str
     """Where the size of the population comes from."""
     k: int
-    estimated: Uniqueness
+    estimated: PopulationUniqueness
     """Estimates of uniqueness with their intervals and assumptions."""
     intruders: tuple[IntruderRisk, ...]
     individual: Floats

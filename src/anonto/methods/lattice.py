@@ -97,7 +97,7 @@ class FoundNode:
 
 def best_node(columns: Sequence[Leveled], counts: Longs, asked: Asked) -> FoundNode | None:
     """The node with the least loss; None if even the top does not keep to what is asked."""
-    search = _Search(columns, counts, asked)
+    search = _LatticeSearch(columns, counts, asked)
     if search.look(search.top) is None:
         return None
     search.walk_down()
@@ -130,7 +130,7 @@ def bound_of_parts(columns: Sequence[Leveled], counts: Longs, asked: Asked) -> f
     return total
 
 
-class _Search:
+class _LatticeSearch:
     """A search for the best node."""
 
     def __init__(self, columns: Sequence[Leveled], counts: Longs, asked: Asked) -> None:

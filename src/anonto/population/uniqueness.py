@@ -41,7 +41,7 @@ ASSUMPTIONS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class ShareEstimate:
     """An estimated share with its 95 % interval."""
 
     model: str
@@ -55,7 +55,7 @@ class Estimate:
     """The assumption of the model, in one sentence without a stop."""
 
     @classmethod
-    def exactly(cls, model: str, value: float) -> Estimate:
+    def exactly(cls, model: str, value: float) -> ShareEstimate:
         """A share that was counted."""
         return cls(model=model, value=value, low=value, high=value, interval="exact", assumption=ASSUMPTIONS[model])
 
@@ -65,10 +65,10 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Uniqueness:
+class PopulationUniqueness:
     """Every estimate of the share of the population that is unique."""
 
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[ShareEstimate, ...]
     chosen: str
     """The model of the best estimate: what was counted, or the choice of Dankar's rule."""
     by_rule: str
@@ -77,35 +77,35 @@ class Uniqueness:
     """The chosen log-linear model, or why there is none."""
 
 
-def estimate_uniqueness(classes: SampleClasses, codes: Codes, seed: Seed) -> Uniqueness:
-    """Estimate the share of the population that is unique.
+def estimate_uniqueness(classes: SampleClasses, codes: Codes, seed: Seed) -> PopulationUniqueness:
+    """ShareEstimate the share of the population that is unique.
 
     Args:
         classes: The classes of the sample.
         codes: Their values: classes × columns.
         seed: For the bootstrap.
     """
-    observed = Estimate.exactly(OBSERVED, classes.n_unique / classes.n_persons)
+    observed = ShareEstimate.exactly(OBSERVED, classes.n_unique / classes.n_persons)
     if classes.fraction >= 1:
-        return Uniqueness((observed,), OBSERVED, OBSERVED, {"left_out": "the sample is the population"})
+        return PopulationUniqueness((observed,), OBSERVED, OBSERVED, {"left_out": "the sample is the population"})
     found = {model: _estimate(model, classes, seed) for model in MODELS}
     by_rule = chosen = choose({model: one.value for model, one in found.items()}, classes.fraction)
     estimates = [observed, *found.values()]
     by_cells, told = _by_cells(classes, codes)
     estimates += [by_cells] if by_cells is not None else []
     if classes.known_unique is not None:
-        estimates.append(Estimate.exactly(COUNTED, classes.known_unique / classes.n_population))
+        estimates.append(ShareEstimate.exactly(COUNTED, classes.known_unique / classes.n_population))
         chosen = COUNTED
-    return Uniqueness(tuple(estimates), chosen, by_rule, told)
+    return PopulationUniqueness(tuple(estimates), chosen, by_rule, told)
 
 
-def _estimate(model: str, classes: SampleClasses, seed: Seed) -> Estimate:
+def _estimate(model: str, classes: SampleClasses, seed: Seed) -> ShareEstimate:
     """The estimate of a superpopulation model."""
     solution = MODELS[model](classes.histogram, classes.fraction, None) if classes.n_unique else Solution(0.0)
     low, high = None, None
     if solution is not None:
         low, high = _bootstrap(model, classes, solution, seed)
-    return Estimate(
+    return ShareEstimate(
         model=model,
         value=None if solution is None else solution.share,
         low=low,
@@ -127,7 +127,7 @@ def _bootstrap(model: str, classes: SampleClasses, solution: Solution, seed: See
     return min(float(low), solution.share), max(float(high), solution.share)
 
 
-def _by_cells(classes: SampleClasses, codes: Codes) -> tuple[Estimate | None, dict[str, Any]]:
+def _by_cells(classes: SampleClasses, codes: Codes) -> tuple[ShareEstimate | None, dict[str, Any]]:
     """The estimate of the log-linear model, and what it is; None if its table would be too large."""
     cells = n_cells(codes)
     if cells > MOST_CELLS:
@@ -137,7 +137,7 @@ def _by_cells(classes: SampleClasses, codes: Codes) -> tuple[Estimate | None, di
     found = fit_log_linear(codes, classes.sizes, classes.fraction)
     value = found.alone / classes.n_persons
     margin = Z_95 * found.deviation / classes.n_population
-    estimate = Estimate(
+    estimate = ShareEstimate(
         model=LOG_LINEAR,
         value=value,
         low=max(0.0, value - margin),

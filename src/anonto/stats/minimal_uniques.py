@@ -76,7 +76,7 @@ def minimal_uniques(codes: Codes, counts: Longs, largest: int | None = None) -> 
     """
     n_records, n_columns = codes.shape
     size = largest_size(n_columns, n_records) if largest is None else min(largest, n_columns)
-    search = _Search(codes, counts, size)
+    search = _UniquesSearch(codes, counts, size)
     search.run()
     return MinimalUniques(n_columns, size, search.by_size, search.by_set, search.scores, search.in_column)
 
@@ -112,7 +112,7 @@ def dis_suda(found: MinimalUniques, counts: Longs, fraction: float = FRACTION) -
     return out
 
 
-class _Search:
+class _UniquesSearch:
     """The search over sets of columns, as bits of a number: all subsets of a set are smaller numbers."""
 
     def __init__(self, codes: Codes, counts: Longs, largest: int) -> None:
