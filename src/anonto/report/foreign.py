@@ -113,14 +113,16 @@ def _risk(risk: Sequence[Risk]) -> str:
     row = attack_row(worst, Gate("internal"))
     about = f" ({row['about']})" if row["about"] else ""
     if _beyond(worst) <= 0.0:
-        return "No attack that was tried reaches more than chance, or more than it reaches of others."
+        return "No attack that was tried reaches significantly more than chance, or more than it reaches of others."
     return f"Of the attacks tried, {worst.attack}{about} reaches furthest beyond chance: {row['reading']}"
 
 
 def _beyond(one: Risk) -> float:
-    """The success beyond that on others, or beyond chance where nobody was held out."""
-    success = float(one.details.get("success", one.rate))
-    return success - (one.baseline if one.control is None else one.control)
+    """The success beyond that on others, or beyond chance where nobody was held out, at the interval's lower end."""
+    if one.control is None:
+        return one.low - one.baseline
+    # A rate of successes is the part gained of what was left to learn.
+    return one.low * (1.0 - one.control) if "success" in one.details else one.low - one.control
 
 
 def _utility(found: AssessmentLike) -> str:

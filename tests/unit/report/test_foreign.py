@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import anonto
+from anonto.attacks.rate import Risk
 from anonto.errors import InternalError
 from anonto.report import foreign
 from anonto.report.foreign import NOT_PUBLISHED, foreign_data
@@ -97,6 +98,19 @@ def test_the_verdict_names_the_attack_that_gains_most(assessed: Assessment) -> N
     assert "100 %" in copied["verdict"]["risk"]
     assert "do not release it as it is" in copied["verdict"]["guarantee"]
     assert any("copied-record" in one for one in copied["findings"])
+
+
+def test_few_hits_do_not_head_the_verdict() -> None:
+    def risk(attack: str, rate: float, low: float, control: float | None, **details: float) -> Risk:
+        given = {"attack": attack, "knowledge": "", "columns": (), "baseline": 0.0, "n": 3, "details": details}
+        return Risk(rate=rate, low=low, high=1.0, control=control, **given)
+
+    few = risk("singling-out", 1.0, 0.3, 0.0)
+    many = risk("attribute-inference", 0.9, 0.8, 0.5, success=0.95)
+    assert foreign._beyond(few) == 0.3
+    assert foreign._beyond(many) == pytest.approx(0.4)
+    assert foreign._risk([few, many]).startswith("Of the attacks tried, attribute-inference")
+    assert foreign._risk([risk("copied-record", 0.5, 0.1, 0.4)]).startswith("No attack that was tried reaches sign")
 
 
 def test_the_public_page_has_no_figure_of_the_original(assessed: Assessment, pages: dict[str, str]) -> None:
