@@ -93,6 +93,8 @@ def measure(people: People, fraction: float, n_samples: int) -> list[list[str]]:
             "marketer": float((1 / people.share_of[rows]).mean()),
             "k-map": float((people.share_of[rows] < K).mean()),
         }
+        individual = float(risk.individual.mean())
+        found.setdefault("mean individual risk", []).append((truths["marketer"], individual, None, None))
         for intruder in risk.intruders:
             if intruder.intruder in truths:
                 truth = truths[intruder.intruder]
@@ -105,7 +107,7 @@ def _summary(rows: list[tuple[float, float | None, float | None, float | None]])
     if not solved:
         return ["–", "no solution", "–", "–", "–"]
     errors = np.array([value - truth for truth, value, _, _ in solved])
-    covered = np.mean([low is not None and high is not None and low <= truth <= high for truth, _, low, high in solved])
+    share = np.mean([low is not None and high is not None and low <= truth <= high for truth, _, low, high in solved])
     truth, mean = (float(np.mean([one[place] for one in solved])) for place in (0, 1))
     none = "" if len(solved) == len(rows) else f" ({len(rows) - len(solved)} without)"
     return [
@@ -113,7 +115,7 @@ def _summary(rows: list[tuple[float, float | None, float | None, float | None]])
         f"{mean:.4f}{none}",
         f"{errors.mean():+.4f}",
         f"{np.sqrt((errors**2).mean()):.4f}",
-        f"{covered:.0%}",
+        "–" if solved[0][2] is None else f"{share:.0%}",
     ]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anonto.assessment.compare import GivenRelease, compare, is_stored
+from anonto.assessment.disclosure import describe_disclosure
 from anonto.assessment.foreign import attack_foreign, foreign_findings, losses_in_foreign, open_foreign
 from anonto.assessment.held_out import as_held_out_records, encode_held_out, open_beside
 from anonto.assessment.in_memory import compare_in_memory, mask_again, open_encoded
@@ -77,12 +78,14 @@ class Assessment:
         return next((one for one in self.risk if attacks()[one.attack].of_few_columns), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The assessment as plain data."""
+        """The assessment as plain data; ``population`` is there where the plan says how large it is."""
+        population = self.facts.get("disclosure", {}).get("population")
         return {
             "n_records": self.n_records,
             "findings": list(self.findings),
             "risk": [one.to_dict() for one in self.risk],
             "utility": dict(self.utility),
+            **({"population": population} if population else {}),
         }
 
     def to_html(
@@ -222,6 +225,7 @@ def assess(
     compared.facts["kept_order"] |= any(one["kept_order"] for one in known)
     if predict is not None and predict not in compared.columns:
         raise missing_column(predict, list(compared.columns))
+    disclosure = describe_disclosure(here, releases[0])
     tell = progress or _tell_nobody
     n_tries = count_tries(compared)
     n_parts = n_tries + 1
@@ -229,6 +233,7 @@ def assess(
     tell(n_tries, n_parts, MEASURING_LOSSES)
     utility = _utility(compared, predict, seed_of(seed))
     facts = compared.facts | {"pictures": _pictures(compared), "distinct_records": compared.n_distinct}
+    facts |= {"disclosure": disclosure}
     findings = _findings(compared, seeds, risk, rng)
     again = None
     if compared.amounts.row_by_row and len(seeds) == len(releases):

@@ -13,6 +13,7 @@ import numpy as np
 from anonto.assessment.key_classes import count_key
 from anonto.encoding.records import count_records, distinct_rows
 from anonto.errors import ParameterError, PlanError
+from anonto.masking.plan_sections import reading_options
 from anonto.population.classes import SampleClasses
 from anonto.wording import count_of
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from anonto.masking.plan import Plan
 
 FROM_FRACTION = "the sampling fraction"
-FROM_SIZE = "the size of the population"
+FROM_SIZE = "the number that was given"
 FROM_TABLE = "a table of the population"
 FROM_WEIGHTS = "the sampling weights"
 
@@ -93,8 +94,8 @@ def _counted(key: KeyClasses, table: Any, plan: Plan) -> SampleClasses:
 
 
 def _plan_of_key(plan: Plan, names: Sequence[str]) -> Plan:
-    """The plan of a table of which the quasi-identifiers, and whose rows they are, are all that is needed."""
-    table = {key: value for key, value in plan.table.items() if key not in {"weight", "population"}}
+    """The plan of a table with one row for each of the people, of which the quasi-identifiers alone are needed."""
+    table = reading_options(plan.table)
     return replace(plan, columns={name: plan.description(name) for name in names}, steps=(), table=table)
 
 

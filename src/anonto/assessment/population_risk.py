@@ -131,7 +131,7 @@ def risk_if_known(table: Any, plan: Plan, *, k: int = K, **given: Any) -> Popula
 
 
 def _has_key(plan: Plan) -> bool:
-    return any(plan.description(name).role == "quasi-identifier" for name in plan.named)
+    return any(plan.description(name).role == "quasi-identifier" for name in (*plan.columns, *plan.masked))
 
 
 def risk_of_key(key: KeyClasses, plan: Plan, given: tuple[float | None, Any], k: int, seed: int) -> PopulationRisk:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 PERSON, FIRST, N_ROWS = (f"{ELEMENT}{name}" for name in ("person", "first row", "rows"))
 
+OF_RECORDS = ("weight", "population")
+"""Keys of the table section that are about records, not about rows or files."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLimit:
@@ -390,7 +393,7 @@ def plan_of_records(given: Plan, found: UnitFacts) -> Plan:
         columns[given.person] = replace(given.description(given.person), role="identifier")
     if found.has_row_numbers(given):
         columns.setdefault(ROWS_OF_PERSON, ColumnDescription(kind="numeric"))
-    table = {"weight": given.weight} if given.weight is not None else {}
+    table = {key: value for key, value in given.table.items() if key in OF_RECORDS}
     by_person = given.person is not None
     return replace(
         given,

@@ -69,13 +69,13 @@ def fit_log_linear(codes: Codes, sizes: Longs, fraction: float) -> LogLinear:
     """The log-linear model that fits the risk best.
 
     Args:
-        codes: Classes × columns; −1 for no value, which counts as a value.
+        codes: Classes × columns, two at least; −1 for no value, which counts as a value.
         sizes: Sampled persons of each class.
         fraction: The sampling fraction, below 1.
     """
     table, cells = _table(codes, sizes)
     fitted = _independent(table)
-    ranked = _by_dependence(table, fitted)
+    ranked = _by_dependence(table, fitted) if table.ndim > 2 else []  # of two columns it would be the sample itself
     found = _judge(table, fitted, cells, fraction, ())
     for number in range(1, len(ranked) + 1):
         if found.criterion <= Z_95:

@@ -129,6 +129,8 @@ def _bootstrap(model: str, classes: SampleClasses, solution: Solution, seed: See
 
 def _by_cells(classes: SampleClasses, codes: Codes) -> tuple[ShareEstimate | None, dict[str, Any]]:
     """The estimate of the log-linear model, and what it is; None if its table would be too large."""
+    if codes.shape[1] == 1:
+        return None, {"left_out": "there is one quasi-identifier, and a model of it would be the sample itself"}
     cells = n_cells(codes)
     if cells > MOST_CELLS:
         return None, {"left_out": f"the table of the quasi-identifiers has {cells:,} cells, more than {MOST_CELLS:,}"}

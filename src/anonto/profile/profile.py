@@ -26,11 +26,11 @@ from anonto.masking.weights import weights_of
 from anonto.ontology.matching import matcher_of
 from anonto.profile.column_profile import open_table
 from anonto.profile.persons import notice_persons
-from anonto.profile.singling import describe_key
 from anonto.stats.centre import mean_of
 from anonto.stats.combinations import SinglingColumns, combinations_to_count, count_unique_records
 from anonto.stats.contingency import joint_shares, shares_of_counts
 from anonto.stats.dependence import Spread, TwoColumns
+from anonto.stats.singling import describe_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

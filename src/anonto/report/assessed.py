@@ -13,6 +13,7 @@ from anonto.methods.parameters import STEP_KEYS
 from anonto.report.attacks import attack_row, is_shown
 from anonto.report.counts import NOT_SHOWN
 from anonto.report.data import recoded_columns
+from anonto.report.disclosure import disclosure_of
 from anonto.report.editions import edition_of, has_widths, parameters_shown, public_parameters, words_for
 from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed
 from anonto.report.known_codes import known_codes_curves
@@ -133,6 +134,7 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
         "whole_table": _whole_table(found, gate),
         "classes": _classes(facts["pictures"]["classes"], facts["records"], gate),
         "known_codes": known_codes_curves(found.risk, gate),
+        "disclosure": disclosure_of(facts, gate),
     }
     data["measured"] = {**measured, "kept_back": _list_kept_back(found.risk, gate)}
     data["findings"] = list(found.findings) if chosen == "internal" else public_findings(data["attacks"])

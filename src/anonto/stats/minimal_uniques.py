@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_SETS = 4_096
 """Sets of columns that are searched; of many columns only small sets."""
-MOST_CELLS = 400_000_000
+MOST_CELLS = 40_000_000
 """Records times sets; beyond it only smaller sets are searched."""
 FRACTION = 0.01
 """The sampling fraction of DIS where none is known."""

@@ -70,6 +70,7 @@ def risk_before(given: dict[str, Any], report: Report) -> dict[str, Any]:
         "n_rows": found["rows"]["before"] if plan.person is not None else None,
         "columns": found["columns"],
         "combinations": found["combinations"][:COMBINATIONS_SHOWN],
+        "key": found["key"],
         "quasi": quasi,
         "assessment": attacked,
     }

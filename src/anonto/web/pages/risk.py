@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from anonto.web.frame import Frame
 
 
+SETS_SHOWN = 10
+
+
 def risk_page(frame: Frame, asked: dict[str, str]) -> None:
     """The page about the raw table."""
     del asked
@@ -64,6 +67,8 @@ def _risk(found: dict[str, Any]) -> None:
                 ],
                 numbers=(1, 2),
             )
+    if found["key"] is not None and found["key"]["unique_records"]:
+        _key(found["key"])
     with box("card"):
         heading("Column by column")
         table(
@@ -83,3 +88,27 @@ def why_not_attacked(found: dict[str, Any]) -> str:
     if not found["n_records"]:
         return "The table has no records, so there is nobody to recognise. Open another one."
     return "No column is a quasi-identifier, so there is nothing to attack. Set the roles on the page “Columns”."
+
+
+def _key(key: dict[str, Any]) -> None:
+    """The columns that make records unique."""
+    uniques = key["minimal_uniques"]
+    with box("card"):
+        heading("Columns that make people unique")
+        text(
+            f"{key['share']:.1%} of the records are unique in all quasi-identifiers, and "
+            f"{key['share_in_small_classes']:.1%} are in classes of fewer than {key['small_class']}. The share of the "
+            "risk counts the smallest sets of columns that make a record unique, small sets more."
+        )
+        table(
+            "Recode or drop the first ones first",
+            ["Column", "Share of the risk", "Unique without it"],
+            [[one["name"], f"{one['share_of_risk']:.1%}", f"{one['unique_without']:,}"] for one in uniques["columns"]],
+            numbers=(1, 2),
+        )
+        table(
+            "The fewest columns that make a record unique",
+            ["Columns", "Records"],
+            [[" × ".join(one["columns"]), f"{one['records']:,}"] for one in uniques["worst"][:SETS_SHOWN]],
+            numbers=(1,),
+        )
