@@ -21,7 +21,7 @@ PATIENCE = 8.0
 FIRST_TIME = "The first use of a method on this machine takes up to a minute longer; “anonto warm-up” saves that."
 
 
-class Estimate:
+class EstimatePane:
     """The panel that shows the estimated effect of the plan."""
 
     def __init__(self, frame: Frame, place: Any) -> None:

@@ -12,7 +12,7 @@ from anonto.methods.parameters import STEP_KEYS
 from anonto.methods.registry import FIRST_CHOICE
 from anonto.web.frame import onward, whole_number
 from anonto.web.pages.by_risk import by_risk
-from anonto.web.pages.estimate import Estimate
+from anonto.web.pages.estimate import EstimatePane
 from anonto.web.pages.parameters import NUMBERS, first_parameters, listed_value, value_of
 from anonto.web.pages.strata import StrataCard
 from anonto.web.parts import (
@@ -70,7 +70,7 @@ def method_page(frame: Frame, asked: dict[str, str]) -> None:
                 page.left = box("stack")
             with box("card sticky", "aside", aria_label="Estimate"):
                 show(tag("h2", "Estimate on a ", term("sample")))
-                page.estimate = Estimate(frame, box("stack", aria_live="polite"))
+                page.estimate = EstimatePane(frame, box("stack", aria_live="polite"))
         frame.soon(page.left, "Reading the methods", page.fill)
         onward(("Risk before", "/risk"), ("Run", "/run"))
 
@@ -79,7 +79,7 @@ class _MethodPage:
     """The steps, one of which is open, and the estimate."""
 
     left: Any
-    estimate: Estimate
+    estimate: EstimatePane
 
     def __init__(self, frame: Frame, number: int) -> None:
         self.frame, self.number = frame, number
