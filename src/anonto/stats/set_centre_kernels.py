@@ -39,6 +39,7 @@ class Nearness(NamedTuple):
 def look_around(sets: SetArrays, n_sets: int, centre: Ints, size: int, near: Nearness) -> None:
     """Find for each element of all sets the nearest two of the centre, and for each set the sum of the way back."""
     starts, elements, table = sets
+    # From each element of a set to the centre: the nearest element, and the next if that one leaves.
     for i in range(starts[n_sets]):
         near.nearest[i], near.second[i], near.who[i] = np.inf, np.inf, NONE
         for place in range(size):
@@ -47,6 +48,7 @@ def look_around(sets: SetArrays, n_sets: int, centre: Ints, size: int, near: Nea
                 near.second[i], near.nearest[i], near.who[i] = near.nearest[i], away, place
             elif away < near.second[i]:
                 near.second[i] = away
+    # From the centre to each set.
     for s in range(n_sets):
         near.to_centre[s] = 0.0
         for place in range(size):
@@ -71,6 +73,7 @@ def least_distance(
     n = starts[s + 1] - starts[s]
     if n == 0 or size == 0:
         return 0.0 if n == size else 1.0
+    # From the centre to the set: the sum so far, without the element that leaves and with the one that comes.
     from_centre = near.to_centre[s]
     if leaves != NONE:
         from_centre -= near.of_candidate[leaves, s]
@@ -78,6 +81,7 @@ def least_distance(
         from_centre += near.of_candidate[comes, s]
     if by_matching and size <= n:
         return float((n - size + from_centre) / n)
+    # From the set to the centre: an element whose nearest one leaves takes the next.
     from_set = 0.0
     for i in range(starts[s], starts[s + 1]):
         away = near.second[i] if leaves != NONE and near.who[i] == place else near.nearest[i]
@@ -103,6 +107,7 @@ def squares_below(
         by_matching: Whether elements are matched.
         room: For the matching.
     """
+    # Begin with the bounds of all sets, and replace them by distances one by one.
     bound, total = 0.0, 0.0
     for s in range(weights.size):
         bound += weights[s] * least[s] * least[s]
@@ -198,6 +203,7 @@ def best_change(
             n = size - (leaves != NONE) + (comes != NONE)
             if n > most or (comes != NONE and is_in[comes]) or (comes == NONE and leaves == NONE):
                 continue
+            # Measure only a change whose bound is below the best sum so far.
             limit = found + WORTH_IT
             if bound_of_change(sets, weights, (n, place, leaves, comes), limit, by_matching, near, least) >= limit:
                 continue
@@ -230,10 +236,12 @@ def centre_of_sets(sets: SetArrays, weights: Floats, most: int, by_matching: boo
         np.empty(n_elements),
         np.empty(n_sets),
     )
+    # The distance of each candidate to each set, once for the whole search.
     for candidate in range(n_candidates):
         for s in range(n_sets):
             for i in range(starts[s], starts[s + 1]):
                 near.of_candidate[candidate, s] = min(near.of_candidate[candidate, s], table[candidate, elements[i]])
+    # Step 3: make the best change until none lowers the sum.
     while True:
         look_around(sets, n_sets, centre, size, near)
         place, comes, total = best_change(sets, weights, centre[:size], best, most, by_matching, near, room)

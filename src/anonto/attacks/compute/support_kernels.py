@@ -56,6 +56,7 @@ def find_holders(sets: SetsOfCodes, known: Ints, support: Longs, last: Longs) ->
     """
     for person in range(known.shape[0]):
         support[person], last[person] = 0, -1
+        # One known code: its support is counted already, and any holder will do.
         first = known[person, 0]
         support[person, 0] = sets.supports[first]
         if support[person, 0]:
@@ -64,6 +65,7 @@ def find_holders(sets: SetsOfCodes, known: Ints, support: Longs, last: Longs) ->
         while n_known < known.shape[1] and known[person, n_known] != NONE:
             n_known += 1
         if n_known > 1:
+            # Several: go through the sets with the rarer of the first two, and follow each as far as it has the codes.
             rarer, other = first, known[person, 1]
             if sets.supports[other] < sets.supports[first]:
                 rarer, other = other, first
@@ -77,6 +79,7 @@ def find_holders(sets: SetsOfCodes, known: Ints, support: Longs, last: Longs) ->
                         break
                     support[person, place] += sets.counts[one]
                     last[person, place] = one
+        # Beyond the known codes nothing changes.
         for place in range(n_known, known.shape[1]):
             support[person, place], last[person, place] = support[person, n_known - 1], last[person, n_known - 1]
 
@@ -100,8 +103,10 @@ def choose_worst(sets: SetsOfCodes, starts: Longs, codes: Ints, known: Ints) -> 
         own = codes[starts[person] : starts[person + 1]]
         n_left = 0
         for step in range(min(known.shape[1], own.size)):
+            # Count the codes of the records that are left.
             for one in left[:n_left]:
                 support[sets.members[sets.starts[one] : sets.starts[one + 1]]] += sets.counts[one]
+            # Of the person's other codes take the rarest among them; the first one is the rarest in the table.
             best, least = NONE, np.int64(0)
             for code in own:
                 n = support[code] if step else sets.supports[code]
@@ -112,6 +117,7 @@ def choose_worst(sets: SetsOfCodes, starts: Longs, codes: Ints, known: Ints) -> 
             if best == NONE:
                 break
             known[person, step] = best
+            # Keep the records that have it.
             if step:
                 n_kept = 0
                 for one in left[:n_left]:
@@ -133,6 +139,7 @@ def least_pair_support(sets: SetsOfCodes, least: Longs) -> None:
     support = np.zeros(sets.supports.size, dtype=np.int64)
     for code in range(support.size):
         holders = sets.holders[sets.holder_starts[code] : sets.holder_starts[code + 1]]
+        # One row of XᵀX: the support of this code with each other.
         for one in holders:
             support[sets.members[sets.starts[one] : sets.starts[one + 1]]] += sets.counts[one]
         for one in holders:
@@ -147,7 +154,7 @@ def least_pair_support(sets: SetsOfCodes, least: Longs) -> None:
 def count_read(
     starts: Longs, codes: Ints, known: Ints, sets: SetsOfCodes, found: Longs, right: Longs, every: Longs
 ) -> None:
-    """Codes besides the known ones that a person and the set found for her share, and those that either has.
+    """Count the codes besides the known ones that a person and the set found for her share, and those that either has.
 
     Args:
         starts: Where the codes of each person start, and behind the last one where they end.
@@ -164,6 +171,7 @@ def count_read(
             continue
         own, end = starts[person], starts[person + 1]
         other, other_end = sets.starts[found[person]], sets.starts[found[person] + 1]
+        # Merge the two ascending lists of codes.
         while own < end or other < other_end:
             if other == other_end or (own < end and codes[own] < sets.members[other]):
                 code, is_shared = codes[own], False

@@ -113,7 +113,8 @@ class PersonsCard:
         if found["unordered"]:
             rows = count_of(found["unordered"], "row has", "rows have")
             message(
-                f"{rows} neither a number nor a date such as 2005-12-31 in {order}; none can be masked so.", "error"
+                f"{rows} neither a number nor a date such as 2005-12-31 in {order}; fill it in, or leave these rows out.",
+                "error",
             )
             return
         text(f"Each row leaves with its place, 1, 2, 3, and so on, instead of {order}.")
