@@ -113,7 +113,8 @@ class PersonsCard:
         if found["unordered"]:
             rows = count_of(found["unordered"], "row has", "rows have")
             message(
-                f"{rows} neither a number nor a date such as 2005-12-31 in {order}; fill it in, or leave these rows out.",
+                f"{rows} neither a number nor a date such as 2005-12-31 in {order}; "
+                "fill it in, or leave these rows out.",
                 "error",
             )
             return
