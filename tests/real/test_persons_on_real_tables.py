@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,6 +112,52 @@ def test_persons_of_meps_are_linked_no_more_often_than_one_in_k(
     at_random = {**plan, "steps": [{"method": "random-swap", "columns": plan["steps"][0]["columns"]}]}
     lost_at_random = anonto.mask(table, at_random).evidence["steps"][0]["rmse"]["icd9"]
     assert step["rmse"]["icd9"] < 0.8 * lost_at_random
+
+
+def sets_of(table: pl.DataFrame) -> dict[str, frozenset[str]]:
+    return {str(person): frozenset(rows["icd9"]) for (person,), rows in table.group_by("person")}
+
+
+def test_masking_rows_of_meps_leaves_most_persons_their_set_and_masking_persons_does_not(
+    meps: pl.DataFrame, data_folder: Path
+) -> None:
+    of_persons, of_rows = meps_plan(data_folder), meps_plan(data_folder)
+    del of_rows["table"], of_rows["columns"]["icd9"]["kind"]
+    some = some_persons(meps, "person")
+    keep = {}
+    for unit, table, plan in (("person", some, of_persons), ("row", meps, of_rows)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of rows the person column is released as it is
+            release = anonto.mask(table, plan, seed=1 << 100)
+        # How often each code occurs, the 20 most frequent ones among them, is the same.
+        counts = [one["icd9"].value_counts().sort("icd9") for one in (table, release.table)]
+        assert counts[0].equals(counts[1])
+        step = release.evidence["steps"][0]
+        if unit == "person":
+            keep[unit] = step["unchanged"]["icd9"] / N_PERSONS
+        else:
+            before, after = sets_of(table), sets_of(release.table)
+            keep[unit] = sum(codes == after[person] for person, codes in before.items()) / len(before)
+    assert keep["row"] > 0.8
+    assert keep["person"] < 0.3
+
+
+def test_a_sweep_of_meps_persons_finds_a_plan_below_the_risk_that_is_accepted(
+    meps: pl.DataFrame, data_folder: Path
+) -> None:
+    swept = anonto.sweep(
+        some_persons(meps, "person"),
+        meps_plan(data_folder),
+        {"group-swap": {"k": [6, 60]}},
+        seeds=1,
+        max_risk=0.15,  # of 600 persons, so that intervals are wide
+        workers=1,
+    )
+    found = swept.best().point
+    assert found is not None
+    assert found.plan.person == "person"
+    assert found.parameters["k"] == 60
+    assert 0 < found.risk <= found.high <= 0.15
 
 
 def test_groups_of_meps_persons_leave_with_one_set_and_as_many_rows(

@@ -95,13 +95,9 @@ class SetSpace:
 
     def pair_distances(self, a: Integers, b: Integers) -> Floats:
         """Distances of some pairs of distinct sets."""
-        out, arrays = np.empty(a.size), self._arrays()
-
-        def fill(part: slice) -> None:
-            set_pair_distances(arrays, a[part], b[part], self._by_matching, out[part])
-
-        in_threads(fill, slices(0, a.size, PAIRS_AT_ONCE))
-        return out
+        if is_shared(self._bytes_of_pairs):
+            return self._pairs().of_some(a, b)
+        return _pair_by_pair(self._arrays(), self._by_matching, a, b)
 
     def distances_from(self, codes: Integers) -> Floats:
         """Distances of some distinct sets, a row each, to all distinct sets."""
@@ -179,13 +175,14 @@ class SetSpace:
         def make() -> SetPairs:
             return SetPairs.of(self._arrays(), self.counts.size, by_matching=self._by_matching)
 
-        return share("distances of sets", self._digest, self._bytes_of_pairs, make)
+        return share("distances of sets", self.digest, self._bytes_of_pairs, make)
 
     @property
     def _bytes_of_pairs(self) -> int:
         return int(8 * self.counts.size**2)
 
-    def _digest(self) -> bytes:
+    def digest(self) -> bytes:
+        """The digest of all that the distances follow from."""
         if not self._digests:
             self._digests.append(digest_of(self.kind, *self._arrays()))
         return self._digests[0]
@@ -221,6 +218,14 @@ class SetPairs:
         in_order = codes.size == wanted.size and np.array_equal(codes, np.arange(wanted.size))
         return self.table if in_order else self.table[codes]
 
+    def of_some(self, a: Integers, b: Integers) -> Floats:
+        """Distances of some pairs; those that are not known are computed one by one."""
+        known = self.has_row[a] | self.has_row[b]
+        out = np.empty(a.size)
+        out[known] = self.table[a[known], b[known]]
+        out[~known] = _pair_by_pair(self.arrays, self.by_matching, a[~known], b[~known])
+        return out
+
     def _fill(self, missing: Integers) -> None:
         """Compute the rows of these sets, each pair once."""
         is_other = ~self.has_row
@@ -254,6 +259,16 @@ def set_space(
     starts = np.concatenate([[0], np.cumsum([one.size for one in distinct])]).astype(np.int64)
     members = np.concatenate([np.empty(0, dtype=np.int32), *distinct]).astype(np.int32)
     return SetSpace(counts, elements, starts, members, kind, **written)
+
+
+def _pair_by_pair(arrays: SetArrays, by_matching: bool, a: Integers, b: Integers) -> Floats:
+    out = np.empty(a.size)
+
+    def fill(part: slice) -> None:
+        set_pair_distances(arrays, a[part], b[part], by_matching, out[part])
+
+    in_threads(fill, slices(0, a.size, PAIRS_AT_ONCE))
+    return out
 
 
 def _table(arrays: SetArrays, by_matching: bool, a: Integers, b: Integers) -> Floats:

@@ -22,6 +22,7 @@ from anonto.encoding.set_kernels import SetArrays
 from anonto.encoding.set_space import SET_DISTANCES, Layout, SetSpace, set_space
 from anonto.encoding.value_space import NominalSpace, NumericSpace, TextSpace, nominal_space
 from anonto.errors import ParameterError
+from anonto.runtime.shared import digest_of, share
 from anonto.runtime.threads import in_threads, slices
 from anonto.stats.contingency import shares_of_counts
 from anonto.stats.dependence import Spread, TwoColumns
@@ -159,14 +160,31 @@ def centres_of_sets(space: SetSpace, offsets: Longs, values: Codes, counts: Long
     """
     candidates = _Candidates.of(space)
     most = space.layout.most
+
+    def digest() -> bytes:
+        every = np.arange(len(candidates.names))
+        about = candidates.names, candidates.of_element, candidates.above, candidates.distances(every, every)
+        return digest_of(space.digest(), about, most, offsets, values, counts)
+
+    def search() -> list[tuple[str, ...]]:
+        return _search(candidates, offsets, values, counts, most)
+
+    # The digest looks at all pairs of candidates; where they are very many, the search is sooner done again.
+    few = len(candidates.names) <= MOST_CANDIDATES
+    return share("centres of sets", digest, values.nbytes, search) if few else search()
+
+
+def _search(
+    candidates: _Candidates, offsets: Longs, values: Codes, counts: Longs, most: int | None
+) -> list[tuple[str, ...]]:
     out: list[tuple[str, ...]] = [()] * (offsets.size - 1)
 
-    def search(part: slice) -> None:
+    def some(part: slice) -> None:
         for group in range(part.start, part.stop):
             own = slice(offsets[group], offsets[group + 1])
             out[group] = candidates.centre(values[own], counts[own].astype(np.float64), most)
 
-    in_threads(search, slices(0, len(out), GROUPS_AT_ONCE))
+    in_threads(some, slices(0, len(out), GROUPS_AT_ONCE))
     return out
 
 

@@ -17,6 +17,7 @@ from anonto.encoding.value_space import ExtendedSpace, TextSpace
 from anonto.methods.grouping import mdav_kernels
 from anonto.runtime import shared as store
 from anonto.runtime.shared import Shared, digest_of, is_shared, share, sharing
+from anonto.stats import set_centre
 
 if TYPE_CHECKING:
     import pytest
@@ -74,6 +75,21 @@ def test_the_plans_of_a_sweep_share_the_distances_of_the_table(monkeypatch: pyte
     assert apart.n_pairs <= 3 * n * n  # of the loss at random, and of all plans
 
 
+def test_the_centres_of_groups_are_searched_once_for_all_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    original, searched = table(40), []
+    plan = {**PLAN, "steps": [{"method": "microaggregate", "columns": ["ills", "age"], "k": 4}]}
+    search = set_centre._search
+    monkeypatch.setattr(set_centre, "_search", lambda *given: searched.append(1) or search(*given))
+    alone = [anonto.mask(original, plan, seed=seed << 100).table for seed in (1, 2)]
+    assert len(searched) == 2
+    with sharing():
+        together = [anonto.mask(original, plan, seed=seed << 100).table for seed in (1, 2)]
+        assert len(searched) == 3
+        anonto.mask(original, {**plan, "steps": [{**plan["steps"][0], "k": 5}]}, seed=1 << 100)
+        assert len(searched) == 4
+    assert all(one.equals(other) for one, other in zip(alone, together, strict=True))
+
+
 @given(
     sets=st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=9),
     parts=st.lists(st.lists(st.integers(0, 8), max_size=5), max_size=4),
@@ -89,7 +105,10 @@ def test_shared_distances_are_the_same_in_whatever_order_rows_are_needed(
         for part in parts:
             codes = np.array([code % len(sets) for code in part], dtype=np.int64)
             np.testing.assert_array_equal(space.distances_from(codes), whole[codes])
+        a, b = (one.ravel() for one in np.indices(whole.shape))
+        np.testing.assert_array_equal(space.pair_distances(a, b), whole.ravel())
         np.testing.assert_array_equal(space.distances(), whole)
+        np.testing.assert_array_equal(space.pair_distances(a, b), whole.ravel())
         np.testing.assert_array_equal(extended.distances(), extended_whole)
 
 
