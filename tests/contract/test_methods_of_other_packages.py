@@ -19,7 +19,7 @@ import pytest
 import anonto
 from anonto.cli.main import run
 from anonto.errors import AnontoWarning, MemoryLimitError
-from anonto.masking.plan import plan_schema
+from anonto.masking.plan_schema import plan_schema
 from anonto.methods import registry
 from anonto.methods.registry import METHODS, OWN, method_of
 from anonto.report.charts import FAMILIES, _family, risk_utility_chart

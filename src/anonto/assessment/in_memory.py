@@ -117,6 +117,9 @@ def compare_in_memory(
         how: dict[str, Any] = {"same_order": same_order, "stored": stored, "names": names}
         table, recoding = recode_as_known(before, plan, None if record is None else record.seed)
         own = EncodedTable(table.table, before.origin)
+        after = open_encoded(masked, plan)
+        hidden = [name for name in plan.recoded if plan.has_pseudonyms(name)]
+        masked = EncodedTable(after.without(hidden), after.origin)
         found = compare_in_memory(own, masked, recoding.plan, record, recoded=(before, recoding), **how)
         return _with_losses_of_recoding(found, before, recoding)
     after = open_encoded(masked, plan)
@@ -176,7 +179,8 @@ def _with_losses_of_recoding(found: Comparison, before: EncodedTable, recoding: 
         if name in found.columns
     }
     as_is = [name for name in found.facts["released_as_is"] if name not in recoding.columns]
-    found.facts.update(released_as_is=as_is, recoded=recoding.evidence)
+    dropped = [name for name in found.facts["dropped_columns"] if name not in recoding.columns]
+    found.facts.update(released_as_is=as_is, dropped_columns=dropped, recoded=recoding.evidence)
     columns = {**found.columns, **compare_intervals(found.columns, recoding)}
     return replace(found, columns=columns, before_recoding={**found.before_recoding, **as_before})
 

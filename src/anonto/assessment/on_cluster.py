@@ -61,7 +61,7 @@ def fit_here(tables: Sequence[Any], plan: Plan, memory: int | None, also: Sequen
     named = {*plan.named, *also}
     allowed = driver_memory() if memory is None else memory
     for table in tables:
-        n_columns = sum(name in named and plan.description(name).role != "identifier" for name in table.columns)
+        n_columns = sum(name in named and not plan.description(name).is_dropped for name in table.columns)
         if BYTES_PER_CELL * _n_rows(table) * n_columns > allowed:
             return False
     return True

@@ -51,7 +51,9 @@ def as_records(original: Any, given: GivenRelease, *, same_order: bool, stored: 
     source, recoded = (before, plan), {}
     if plan.recoded:
         table, recoding = recode_as_known(before, plan, None if record is None else record.seed)
-        before, plan = EncodedTable(table.table, before.origin), recoding.plan
+        before = EncodedTable(table.table, before.origin)
+        after = EncodedTable(after.without([name for name in plan.recoded if plan.has_pseudonyms(name)]), after.origin)
+        plan = recoding.plan
         recoded = {"recoded": recoding.evidence}
     units = units_of(before, plan, FOR_LOOKING if record is None else record.seed)
     records = EncodedTable(units.records, before.origin)

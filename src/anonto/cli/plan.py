@@ -23,7 +23,7 @@ def schema() -> None:
 
     Example: `anonto plan schema > plan.schema.json`
     """
-    from anonto.masking.plan import plan_schema
+    from anonto.masking.plan_schema import plan_schema
 
     show_json(plan_schema())
 

@@ -22,7 +22,9 @@ KINDS_OF_NUMBERS = ("numeric", "date")
 """The kinds of columns whose values are numbers, with means and sums."""
 KINDS_OF_CONCEPTS = ("nominal", "set")
 """The kinds of columns that may have an ontology."""
-ROLES = ("identifier", "quasi-identifier", "confidential", "other", "pseudonym")
+ROLES = ("identifier", "quasi-identifier", "confidential", "other", "pseudonym", "free-text")
+NEVER_MASKED = ("identifier", "pseudonym", "free-text")
+"""The roles of columns that no step masks."""
 MISSING_POLICIES = ("keep", "drop", "refuse")
 CODES_POLICIES = ("merge", "keep")
 UNMATCHED_POLICIES = ("refuse", "keep", "drop", "nearest-ancestor")
@@ -56,8 +58,10 @@ class ColumnDescription:
     `from`, or in several rows of a person."""
     role: str = "quasi-identifier"
     """`"identifier"`: the column is dropped; `"quasi-identifier"`, `"confidential"`, `"other"`: masked if a step names
-    the column, otherwise released as it is. A quasi-identifier that no step names causes a warning. `"pseudonym"`, for
-    the column that `person` names: released as numbers that are random in every release."""
+    the column, otherwise released as it is. A quasi-identifier that no step names causes a warning. `"pseudonym"`: each
+    value is replaced by a pseudonym, the same in all rows and columns of the release; the column that `person` names is
+    released as numbers. `"free-text"`: the column is dropped, because a text may name a person, unless `keep` is
+    true."""
     ontology: OntologyChoice = None
     """For a nominal column: a path, relative to the plan's folder, or a name that `anonto ontologies` lists. With a
     list of several, the mean of their distances is used. In Python also a `Taxonomy`. Without an ontology, two values
@@ -98,6 +102,11 @@ class ColumnDescription:
     partner at most) or `"best-match-average"` (each has the nearest of the other set)."""
     na: tuple[str, ...] = ()
     """Texts that mean missing, exactly as they are spelt."""
+    keep: bool = False
+    """For a column of the role `"free-text"`: `true` releases the texts as they are, with a warning."""
+    key_file: str | None = None
+    """For a column of the role `"pseudonym"`: a file with the secret key, so that pseudonyms are the same in all
+    releases that use it. It is made if it is not there. By default pseudonyms are random in every release."""
     recode: Recode | None = None
     """How its cells are made coarser before anything is counted and before any step: see [recode](#recode)."""
     review: bool = False
@@ -166,6 +175,10 @@ class ColumnDescription:
         self._check_recode(where)
         if self.kind == "ordinal" and (not self.order or len(set(self.order)) != len(self.order)):
             raise ParameterError(f"order of {where}", "a list of different texts, lowest first", list(self.order))
+        if not isinstance(self.keep, bool) or (self.keep and self.role != "free-text"):
+            raise ParameterError(f"keep of {where}", "true for the role 'free-text' only", self.keep)
+        if self.key_file is not None and (not isinstance(self.key_file, str) or self.role != "pseudonym"):
+            raise ParameterError(f"key_file of {where}", "the path of a file, for the role 'pseudonym'", self.key_file)
         if not isinstance(self.review, bool):
             raise ParameterError(f"review of {where}", "true or false", self.review)
         if not isinstance(self.root, str):
@@ -194,7 +207,7 @@ class ColumnDescription:
             return
         if not isinstance(self.recode, Recode):
             raise ParameterError(f"recode of {where}", "a table of keys such as top or prefix", type(self.recode))
-        if self.role in {"identifier", "pseudonym"}:
+        if self.role in NEVER_MASKED:
             must = "left out: the cells of a column with this role are not released"
             raise ParameterError(f"recode of {where}", must, self.recode.to_mapping())
         kind = self.kind if self.kind != "nominal" else "concept" if self.ontologies else "text"
@@ -215,6 +228,11 @@ class ColumnDescription:
     def has_concepts(self) -> bool:
         """Whether its values, or the elements of its sets, are concepts of an ontology."""
         return self.kind in KINDS_OF_CONCEPTS and bool(self.ontologies)
+
+    @property
+    def is_dropped(self) -> bool:
+        """True if the column is not in the release."""
+        return self.role == "identifier" or (self.role == "free-text" and not self.keep)
 
     @property
     def has_policy(self) -> bool:
@@ -251,6 +269,8 @@ def column_schema() -> dict[str, Any]:
         "na": texts,
         "from_columns": texts,
         "separator": {"type": "string", "minLength": 1},
+        "keep": {"type": "boolean"},
+        "key_file": {"type": "string"},
         "recode": recode_schema(),
         "review": {"type": "boolean"},
     }

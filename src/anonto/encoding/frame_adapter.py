@@ -106,6 +106,15 @@ class FrameAdapter:
         else:
             self.table = self.table.with_columns(column.alias(name))
 
+    def without(self, names: Sequence[str]) -> Any:
+        """The table without some columns."""
+        there = [name for name in names if name in self.names]
+        if not there:
+            return self.table
+        if self.library == "pandas":
+            return self.table.drop(columns=there)
+        return self.table.drop_columns(there) if self.library == "pyarrow" else self.table.drop(there)
+
     def select_rows(self, rows: Longs) -> FrameAdapter:
         """Some rows of the table, in this order."""
         if self.library == "pyarrow":
@@ -323,12 +332,12 @@ def _take_or_null(column: Any, sources: Integers) -> Any:
 def _moments_for_pandas(column: Any, further: NewCells) -> Any:
     """Dates in the type of a column of dates, times or durations; None for a column of texts."""
     import pandas as pd
+    import polars as pl
 
     if _holds_text(column):
         return None
     own = as_series(column)
-    if not own.dtype.is_temporal():
-        own = pl_series(column.dropna().tolist())
+    own = own if own.dtype.is_temporal() else pl.Series(column.dropna().tolist())
     cells = further.as_moments(own.dtype)
     if column.dtype == object:
         return pd.Series(cells.to_list(), dtype=object)
@@ -337,13 +346,6 @@ def _moments_for_pandas(column: Any, further: NewCells) -> Any:
 
 def _is_zoned(dtype: Any) -> bool:
     return getattr(dtype, "time_zone", None) is not None
-
-
-def pl_series(cells: list[Any]) -> Any:
-    """Python objects as a polars column."""
-    import polars as pl
-
-    return pl.Series(cells)
 
 
 def _holds_text(column: Any) -> bool:

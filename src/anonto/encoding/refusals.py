@@ -257,3 +257,28 @@ def missing_level(values: Sequence[str], column: str, level: str, taxonomy: str,
         cells=cells,
         settings=("recode",),
     )
+
+
+# ------------------------------------------------------------------------------------------------ pseudonyms
+
+
+def colliding_pseudonyms(column: str) -> ColumnError:
+    """Two values of a column with the same pseudonym."""
+    return ColumnError(
+        f"Two values of column {column!r} would get the same pseudonym; mask the table again, with another seed or key."
+    )
+
+
+def readable_key(path: str) -> FileError:
+    """A key that others can read."""
+    return FileError(
+        f"The key file {path!r} can be read by others, and whoever has it can tell whose a pseudonym is; take their "
+        "rights away (chmod 600), and make a new key if somebody may have read it."
+    )
+
+
+def wrong_key_file(path: str, why: str) -> FileError:
+    """A file that cannot be used as a key."""
+    return FileError(
+        f"{path!r} is not a usable key file: {why}; name a file that anonto made, or one that is not there."
+    )

@@ -9,13 +9,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from anonto.encoding.description import ColumnDescription, column_schema
+from anonto.encoding.description import NEVER_MASKED, ColumnDescription
 from anonto.encoding.refusals import unknown_key
 from anonto.errors import AnontoWarning, ParameterError
 from anonto.io.table import missing_column
 from anonto.io.toml import invalid_toml
 from anonto.masking.plan_sections import (
-    TABLE_KEYS,
     Step,
     mapping_of,
     reading_options,
@@ -40,6 +39,7 @@ from anonto.masking.refusals import (
     parameters_without_sets,
     pseudonym_of_nobody,
     released_as_is,
+    released_texts,
     released_weight,
     shift_of_nobody,
     strata_of_sets,
@@ -47,8 +47,6 @@ from anonto.masking.refusals import (
     used_order,
 )
 from anonto.methods.guarantee import Setting
-from anonto.methods.registry import METHODS
-from anonto.methods.schema import schema_of_step
 from anonto.ontology.refusals import wrong_encoding
 from anonto.ontology.source import kind_of_path, open_file
 
@@ -184,7 +182,11 @@ class Plan:
     @property
     def recoded(self) -> tuple[str, ...]:
         """The columns whose cells are recoded before anything else is done."""
-        return tuple(name for name, one in self.columns.items() if one.recode is not None)
+        return tuple(name for name, one in self.columns.items() if one.recode is not None or self.has_pseudonyms(name))
+
+    def has_pseudonyms(self, name: str) -> bool:
+        """Return whether each value of a column is replaced by a pseudonym; that of a person column is a number."""
+        return name != self.person and self.description(name).role == "pseudonym"
 
     def person_of_dates(self, name: str) -> str | None:
         """The column that says whose dates are in a column that is shifted by person; None for other columns."""
@@ -246,7 +248,7 @@ class Plan:
     @property
     def repeats_rows(self) -> bool:
         """Whether a person's rows leave as equal rows, because no set is released that has them."""
-        return self.person is not None and all(one.role == "identifier" for one in self.sets.values())
+        return self.person is not None and all(one.is_dropped for one in self.sets.values())
 
     def check(self) -> None:
         """Refuse a plan that contradicts itself."""
@@ -256,7 +258,7 @@ class Plan:
                 if name in masked:
                     raise masked_twice(name, masked[name], number)
                 masked[name] = number
-                if self.description(name).role in {"identifier", "pseudonym"}:
+                if self.description(name).role in NEVER_MASKED:
                     raise masked_identifier(number, name)
                 if self.description(name).kind == "set":
                     self._check_method_of_set(number, step.method, name)
@@ -265,7 +267,7 @@ class Plan:
             for name in step.also_needs:
                 if name in masked:
                     raise masked_and_needed(number, name, masked[name])
-                if self.description(name).role in {"identifier", "pseudonym"} or name == self.person:
+                if self.description(name).role in NEVER_MASKED or name == self.person:
                     raise needed_identifier(number, name)
                 if self.description(name).kind == "set" and name in step.within:
                     raise strata_of_sets(number, name)
@@ -292,7 +294,7 @@ class Plan:
         if order is None:
             return
         named = {*masked, *joined, *self.sets, *self.also_needed, *filter(None, [self.person, self.weight])}
-        if order in named or (order in self.columns and self.columns[order].role != "identifier"):
+        if order in named or (order in self.columns and not self.columns[order].is_dropped):
             raise used_order(order)
         if self.repeats_rows:
             raise order_of_nothing(order)
@@ -314,7 +316,7 @@ class Plan:
         ):
             raise masked_weight(weight)
         for name, one in self.columns.items():
-            if one.role == "pseudonym" and name != self.person:
+            if one.role == "pseudonym" and (name in joined or (name == self.person and one.key_file is not None)):
                 raise pseudonym_of_nobody(name)
             if self.person_of_dates(name) == name:
                 raise shift_of_nobody(name)
@@ -342,7 +344,7 @@ class Plan:
             known: Further fields of `Setting`.
         """
         described = {name: self.description(name) for name in names}
-        leave = {name: one for name, one in described.items() if one.role != "identifier"}
+        leave = {name: one for name, one in described.items() if not one.is_dropped}
         moves_all = step.method.moves_missing
         facts = known.get("facts", {})
         # Without facts it is unknown whether strata were pooled; the members of a pooled one differ in these columns.
@@ -371,12 +373,13 @@ class Plan:
     def unreviewed_columns(self, names: Iterable[str]) -> tuple[str, ...]:
         """The released columns of a table whose description nobody has confirmed."""
         described = ((name, self.description(name)) for name in names)
-        return tuple(name for name, one in described if one.review and one.role != "identifier")
+        return tuple(name for name, one in described if one.review and not one.is_dropped)
 
     def warnings_about(self, names: Iterable[str]) -> list[AnontoWarning]:
         """Warnings about released columns of a table: unnamed, not masked, or not confirmed."""
-        leaving = [name for name in names if self.description(name).role != "identifier"]
+        leaving = [name for name in names if not self.description(name).is_dropped]
         as_is = [name for name in leaving if name not in self.masked]
+        texts = [name for name in as_is if self.description(name).role == "free-text"]
         unnamed = [name for name in as_is if name not in self.columns]
         unmasked = [name for name in as_is if name in self.columns and self.columns[name].role == "quasi-identifier"]
         unreviewed = self.unreviewed_columns(leaving)
@@ -385,6 +388,8 @@ class Plan:
             found.append(released_as_is(unnamed, unmasked))
         if as_is and not self.steps and not self.as_given.recoded:
             found.append(nothing_masked(len(as_is)))
+        if texts:
+            found.append(released_texts(texts))
         if self.weight in as_is:
             found.append(released_weight(str(self.weight)))
         if unreviewed:
@@ -414,17 +419,17 @@ class Plan:
 
     def identifiers(self, names: Iterable[str]) -> tuple[str, ...]:
         """The columns of a table that are dropped."""
-        return tuple(name for name in names if self.description(name).role == "identifier")
+        return tuple(name for name in names if self.description(name).is_dropped)
 
     def needed_columns(self, names: Iterable[str]) -> list[str]:
         """The columns of a table that a step or a policy looks at."""
         needed = {*self.masked, *self.also_needed, *self.policy_columns(self.columns)}
-        return [name for name in names if name in needed and self.description(name).role != "identifier"]
+        return [name for name in names if name in needed and not self.description(name).is_dropped]
 
     def policy_columns(self, names: Iterable[str]) -> list[str]:
         """The columns whose policies may refuse the table or drop rows, even if no step masks them."""
         described = ((name, self.description(name)) for name in names)
-        return [name for name, one in described if one.has_policy and one.role != "identifier"]
+        return [name for name, one in described if one.has_policy and not one.is_dropped]
 
     def dropping_columns(self, names: Iterable[str]) -> list[str]:
         """The columns of a table whose policies may drop rows."""
@@ -461,6 +466,7 @@ class Plan:
         from anonto.io.atomic_write import files_at
 
         named = {one for column in self.columns.values() for one in column.ontologies if isinstance(one, str)}
+        named |= {one.key_file for one in self.columns.values() if one.key_file is not None}
         named |= {one.recode.population for one in self.columns.values() if one.recode and one.recode.population}
         found = []
         for name in sorted(named):
@@ -485,22 +491,3 @@ def plan_of(plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:
     if isinstance(plan, Plan):
         return plan
     return Plan.from_dict(plan) if isinstance(plan, Mapping) else Plan.from_toml(plan)
-
-
-def plan_schema() -> dict[str, Any]:
-    """The JSON Schema of a plan; the methods of other packages are in it."""
-    table: dict[str, Any] = {key: {"type": "string"} for key in TABLE_KEYS}
-    table["at_most"] = {"type": "integer", "minimum": 1}
-    table["population"] = {"oneOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A plan of anonto",
-        "type": "object",
-        "properties": {
-            "table": {"type": "object", "properties": table, "additionalProperties": False}
-            | {"dependentRequired": {"at_most": ["person"], "order": ["person"]}},
-            "columns": {"type": "object", "additionalProperties": column_schema()},
-            "steps": {"type": "array", "items": {"oneOf": [schema_of_step(one) for one in METHODS.values()]}},
-        },
-        "additionalProperties": False,
-    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +18,11 @@ import polars as pl
 from anonto.encoding.columns import MISSING, encode
 from anonto.encoding.dictionary_encoder import DictionaryEncoder
 from anonto.encoding.frame_adapter import gather_values, longer_polars
+from anonto.encoding.new_cells import NewCells
 from anonto.encoding.prepare import apply_missing_policy
+from anonto.encoding.pseudonyms import pseudonyms_of, read_or_make_key
 from anonto.encoding.recoded_dates import DateShift, ShiftedDates
-from anonto.encoding.recoded_values import recode_values, require_texts
+from anonto.encoding.recoded_values import RecodedValues, recode_values, require_texts
 from anonto.encoding.refusals import persons_without_key
 from anonto.errors import InternalError
 from anonto.masking.fitted import changed_table
@@ -30,9 +33,7 @@ if TYPE_CHECKING:
     from anonto.arrays import Codes, Longs
     from anonto.encoding.description import ColumnDescription
     from anonto.encoding.dictionary_encoder import ValueDictionary
-    from anonto.encoding.new_cells import NewCells
     from anonto.encoding.prepare import Opener
-    from anonto.encoding.recoded_values import RecodedValues
     from anonto.masking.plan import Plan
     from anonto.masking.release import Release
     from anonto.random.streams import Seed
@@ -104,6 +105,14 @@ class RecodedColumn:
         days = np.append(self.shift.of_persons(keys.values), 0)
         return self.shifted.shift(raw, days[keys.codes])
 
+    @property
+    def words(self) -> str:
+        """What is done to the cells, in plain words."""
+        if self.given.recode is not None:
+            return self.given.recode.words
+        how = "random in every release" if self.given.key_file is None else "the same in all releases with this key"
+        return f"each value is replaced by a pseudonym, {how}"
+
     def slim(self) -> RecodedColumn:
         """The column without ontologies, which no row needs."""
         after = replace(self.recoded.description, ontology=None)
@@ -158,10 +167,7 @@ class Recoding:
     @property
     def evidence(self) -> dict[str, Any]:
         """How the cells of each column were recoded."""
-        return {
-            name: {"how": "" if one.given.recode is None else one.given.recode.words, **one.recoded.evidence}
-            for name, one in self.columns.items()
-        }
+        return {name: {"how": one.words, **one.recoded.evidence} for name, one in self.columns.items()}
 
     @property
     def shifted(self) -> tuple[str, ...]:
@@ -174,6 +180,31 @@ class Recoding:
         evidence["released_as_is"] = [name for name in evidence["released_as_is"] if name not in self.columns]
         evidence["recoded"] = self.evidence
         return release
+
+
+def _pseudonyms(counted: ValueDictionary, plan: Plan, seed: Seed | None) -> RecodedColumn:
+    """A column whose values are replaced by pseudonyms; without the seed it is left out, like an identifier."""
+    name, given = counted.name, plan.description(counted.name)
+    column = apply_missing_policy(name, counted.column(), replace(given, missing="keep"))
+    n_values = len(column.values) if seed is not None else 0
+    texts: tuple[str, ...] = ()
+    if seed is not None:
+        key = seed.key("pseudonyms of a release")
+        if given.key_file is not None:
+            key = read_or_make_key(plan.folder / given.key_file if plan.folder is not None else Path(given.key_file))
+        texts = pseudonyms_of(name, column.values, key)
+    # Nobody knows a pseudonym beforehand, so it is like a confidential column for what a step promises.
+    after = replace(given, role="confidential" if seed is not None else "identifier", key_file=None)
+    recoded = RecodedValues(
+        column.values[:n_values],
+        column.counts[:n_values],
+        NewCells(texts=texts),
+        np.arange(n_values, dtype=np.int32),
+        np.ones(n_values, dtype=np.bool_),
+        np.ones(n_values),
+        after,
+    )
+    return RecodedColumn.of(given, counted, recoded)
 
 
 def fit_recoding(
@@ -190,11 +221,15 @@ def fit_recoding(
         plan: The plan.
         open_once: Opens ontologies.
         seed: Without it, no date is shifted.
-        to_shift: The columns whose dates are shifted; None for all that the plan shifts.
+        to_shift: The columns whose dates are shifted, where an original is only compared and gets no pseudonyms; None
+            for all that the plan shifts.
     """
     columns = {}
     for name, one in counted.items():
         description = plan.description(name)
+        if plan.has_pseudonyms(name):
+            columns[name] = _pseudonyms(one, plan, seed if to_shift is None else None)
+            continue
         if description.recode is not None:
             is_text = one.cells.dtype == pl.String or isinstance(one.cells.dtype, pl.Categorical | pl.Enum)
             require_texts(name, is_text=is_text, recode=description.recode)

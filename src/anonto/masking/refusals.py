@@ -117,9 +117,10 @@ def released_weight(column: str) -> ReleasedAsIsWarning:
 
 
 def pseudonym_of_nobody(column: str) -> PlanError:
-    """A pseudonym that is not for the person column."""
+    """Pseudonyms of a column that is part of a set, or with a key file for the person column."""
     return PlanError(
-        f"Column {column!r} has the role pseudonym; only the column that person names in the table section can have it."
+        f"Column {column!r} cannot have these pseudonyms: the elements of a set have none, and the numbers of the "
+        "person column are random in every release; leave the role, or key_file, out."
     )
 
 
@@ -171,4 +172,12 @@ def shift_of_nobody(column: str) -> PlanError:
         f"Column {column!r} is shifted by person, but the plan does not say whose dates these are; name the column of "
         "the persons, with person in recode or in the table section.",
         settings=("recode",),
+    )
+
+
+def released_texts(columns: Sequence[str]) -> ReleasedAsIsWarning:
+    """Free texts that the plan keeps."""
+    return ReleasedAsIsWarning(
+        f"Free texts are released as they are: {list_names([clip(name) for name in columns])}; a text may name a "
+        "person, and no method masks it, so read them all, or leave keep out."
     )

@@ -276,7 +276,7 @@ class Units:
         joined = sources_of_sets(self.given.sets)
         varying: dict[str, int] = {}
         for name in self.rows.names:
-            is_dropped = self.given.description(name).role == "identifier" and name != self.given.weight
+            is_dropped = self.given.description(name).is_dropped and name != self.given.weight
             if name in joined or name in (self.given.person, self.given.order) or is_dropped:
                 continue
             codes = pl.DataFrame({PERSON: self._person.codes, "code": self.rows.encode(name).codes})
@@ -361,7 +361,7 @@ def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 def require_columns(plan: Plan, names: Sequence[str]) -> None:
     """Refuse a table without a column of the plan, or with one where a set has its name."""
-    plain = [name for name in plan.named if name not in plan.sets and plan.description(name).role != "identifier"]
+    plain = [name for name in plan.named if name not in plan.sets and not plan.description(name).is_dropped]
     for name in [*sources_of_sets(plan.sets), *plain, *filter(None, [plan.person, plan.order])]:
         if name not in names and not (name == ROWS_OF_PERSON and plan.repeats_rows):
             raise missing_column(name, list(names))
@@ -406,7 +406,7 @@ def plan_of_records(given: Plan, found: UnitFacts) -> Plan:
 
 def plan_of_release(plan: Plan) -> Plan:
     """The plan without the columns that it drops, which a release does not have."""
-    kept = {name: one for name, one in plan.columns.items() if one.role != "identifier" or name == ROWS_OF_PERSON}
+    kept = {name: one for name, one in plan.columns.items() if not one.is_dropped or name == ROWS_OF_PERSON}
     return replace(plan, columns=MappingProxyType(kept))
 
 

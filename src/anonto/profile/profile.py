@@ -220,7 +220,7 @@ def _coverage(column: Column, description: ColumnDescription, open_once: Opener)
 
 def _prepare(name: str, column: Column, description: ColumnDescription, open_once: Opener) -> PreparedColumn | None:
     """The column in its value space, with the values that have a concept; None if there are none."""
-    if description.role == "identifier":
+    if description.is_dropped:
         return None
     rows = None if isinstance(column, CountedColumn) else range(len(column))
     policies = ("nearest-ancestor", "keep") if description.unmatched == "nearest-ancestor" else ("keep",)

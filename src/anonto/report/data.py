@@ -188,7 +188,7 @@ def strip_paths(plan: Mapping[str, Any]) -> dict[str, Any]:
 def _without_path(key: str, value: Any) -> Any:
     if key == "recode" and "population" in value:
         return {**value, "population": _name_of(value["population"])}
-    return _name_of(value) if key == "ontology" else value
+    return _name_of(value) if key in {"ontology", "key_file"} else value
 
 
 def _name_of(ontology: Any) -> Any:

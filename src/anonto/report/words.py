@@ -164,5 +164,7 @@ ROLE_WORDS = {
     "quasi-identifier": "could help to identify a person",
     "confidential": "confidential, worth protecting once a person is identified",
     "other": "other",
+    "pseudonym": "replaced by a pseudonym",
+    "free-text": "free text, in which a person may be named",
     None: "not described in the plan",
 }

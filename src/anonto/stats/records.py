@@ -87,7 +87,7 @@ def _rows(records: Any, n: int) -> Longs:
 def _prepare_columns(table: Any, plan: Any) -> list[PreparedColumn]:
     columns = _column_descriptions(plan)
     descriptions = {name: ColumnDescription.from_mapping(name, given) for name, given in columns.items()}
-    descriptions = {name: one for name, one in descriptions.items() if one.role != "identifier"}
+    descriptions = {name: one for name, one in descriptions.items() if not one.is_dropped}
     if not descriptions:
         raise ParameterError("plan", "a mapping with a column that is no identifier", "identifiers only")
     cells = columns_of(table)

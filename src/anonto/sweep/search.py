@@ -163,7 +163,7 @@ def _select_columns(adapter: FrameAdapter, plan: Plan, columns: tuple[str, ...])
     for name in (*plan.columns, *columns, *filter(None, [plan.weight])):
         if name not in adapter.names:
             raise missing_column(name, adapter.names)
-    names = [name for name in adapter.names if plan.description(name).role != "identifier" or name == plan.weight]
+    names = [name for name in adapter.names if not plan.description(name).is_dropped or name == plan.weight]
     return pl.DataFrame([adapter.series(name).alias(name) for name in names])
 
 

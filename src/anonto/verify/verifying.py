@@ -191,7 +191,7 @@ def _compare_unmasked(
     names = [
         name
         for name in own.names
-        if name in released.names and name not in plan.masked and plan.description(name).role != "identifier"
+        if name in released.names and name not in plan.masked and not plan.description(name).is_dropped
     ]
     if not names:
         return None

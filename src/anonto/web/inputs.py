@@ -122,7 +122,7 @@ def open_plan(given: dict[str, Any]) -> Plan:
 
 
 def _open_ontologies(description: ColumnDescription, names: dict[str, str]) -> Any:
-    if description.role == "identifier" or not description.has_concepts:
+    if description.is_dropped or not description.has_concepts:
         return description.ontology
     found = tuple(_open_as(one, names) for one in description.ontologies)
     return found if isinstance(description.ontology, tuple) else found[0]

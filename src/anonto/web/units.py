@@ -6,6 +6,7 @@ import re
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from anonto.encoding.description import NEVER_MASKED
 from anonto.masking.plan_sections import OF_PERSONS
 from anonto.web.drafts import references
 
@@ -72,7 +73,7 @@ def set_order(plan: Plan, name: str | None) -> None:
 def set_role(plan: Plan, name: str, role: str) -> None:
     """Change the role of a column, and whether a step masks it; this confirms its description."""
     plan["columns"][name] = _without(plan["columns"][name], ("review",)) | {"role": role}
-    if role in {"identifier", "pseudonym"}:
+    if role in NEVER_MASKED:
         leave_strata(plan, name)
     elif order_of(plan) == name:
         set_order(plan, None)
@@ -97,7 +98,7 @@ def strata_offered(plan: Plan) -> list[str]:
     return [
         name
         for name, one in plan["columns"].items()
-        if name not in masked and one["role"] not in {"identifier", "pseudonym"} and one["kind"] != "set"
+        if name not in masked and one["role"] not in NEVER_MASKED and one["kind"] != "set"
     ]
 
 
@@ -145,7 +146,7 @@ def joinable(plan: Plan) -> list[str]:
     return [
         name
         for name, one in plan["columns"].items()
-        if one["role"] not in {"identifier", "pseudonym"} and one["kind"] != "set" and name != person_of(plan)
+        if one["role"] not in NEVER_MASKED and one["kind"] != "set" and name != person_of(plan)
     ]
 
 

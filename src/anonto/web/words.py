@@ -100,6 +100,8 @@ ROLES = {
     "quasi-identifier": "Mask: quasi-identifier",
     "confidential": "Keep: confidential",
     "other": "Keep: other",
+    "pseudonym": "Replace: pseudonym",
+    "free-text": "Drop: free text",
 }
 PERSON_ROLES = {"identifier": "Drop: person column", "pseudonym": "Random number for each"}
 """Roles of the column that says whose rows these are."""

@@ -14,7 +14,8 @@ from anonto.cli.main import run
 from anonto.encoding.frame_adapter import FrameAdapter
 from anonto.engine.memory.units import units_of
 from anonto.errors import ColumnError, InputError, ReleaseError
-from anonto.masking.plan import Plan, plan_of, plan_schema
+from anonto.masking.plan import Plan, plan_of
+from anonto.masking.plan_schema import plan_schema
 from anonto.masking.units import Units
 from anonto.profile.profile import profile
 from anonto.random.streams import Seed

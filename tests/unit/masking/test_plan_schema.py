@@ -10,7 +10,8 @@ import pytest
 
 from anonto.cli.main import run
 from anonto.errors import InputError
-from anonto.masking.plan import Plan, plan_schema
+from anonto.masking.plan import Plan
+from anonto.masking.plan_schema import plan_schema
 from anonto.methods.parameters import parameters_known
 from anonto.methods.registry import METHODS
 from anonto.sweep.grid import default_grid

@@ -10,7 +10,8 @@ import pytest
 import anonto
 from anonto.encoding.frame_adapter import FrameAdapter
 from anonto.errors import InputError
-from anonto.masking.plan import Plan, plan_of, plan_schema
+from anonto.masking.plan import Plan, plan_of
+from anonto.masking.plan_schema import plan_schema
 from anonto.masking.units import Units
 
 if TYPE_CHECKING:

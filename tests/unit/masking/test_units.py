@@ -295,7 +295,6 @@ def test_ten_thousand_codes_in_one_set_are_masked() -> None:
     [
         ({"columns": {"ill": {"kind": "set", "from": ["dx1"]}, "dx1": {}}}, "part of the set"),
         ({"steps": [{"method": "group-swap", "columns": ["pid"], "k": 2}]}, "whose rows these are"),
-        ({"columns": {"age": {"role": "pseudonym"}}}, "only the column that person names"),
         ({"steps": [{"method": "frequency-swap", "columns": ["ill"], "k": 2}]}, "whose cells are sets"),
     ],
 )

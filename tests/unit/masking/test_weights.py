@@ -17,7 +17,8 @@ from anonto.assessment.in_memory import compare_in_memory, open_encoded
 from anonto.cli.main import run
 from anonto.engine.refusals import weights_only_in_memory
 from anonto.errors import ColumnError, PlanError, ReleasedAsIsWarning
-from anonto.masking.plan import Plan, plan_of, plan_schema
+from anonto.masking.plan import Plan, plan_of
+from anonto.masking.plan_schema import plan_schema
 from anonto.profile.profile import profile
 from anonto.profile.propose import propose
 from anonto.report.assessed import assessed_data

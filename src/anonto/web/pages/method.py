@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from anonto.encoding.description import NEVER_MASKED
 from anonto.errors import ParameterError
 from anonto.methods.parameters import STEP_KEYS
 from anonto.methods.registry import FIRST_CHOICE
@@ -306,7 +307,7 @@ class _MethodPage:
 
     def _columns(self) -> None:
         plan = self.frame.session.plan
-        names = [name for name, one in plan["columns"].items() if one["role"] not in {"identifier", "pseudonym"}]
+        names = [name for name, one in plan["columns"].items() if one["role"] not in NEVER_MASKED]
         names.sort(key=lambda name: plan["columns"][name]["role"] != "quasi-identifier")
         used = {name for step in plan["steps"] for name in step.get("within", [])}
         used |= {name for place, step in enumerate(plan["steps"]) if place != self.number for name in step["columns"]}

@@ -74,7 +74,8 @@ async def _plan(frame: Frame, place: Any) -> None:
     known = await frame.methods()
     plan = frame.session.plan
     columns = plan["columns"]
-    dropped = [name for name, one in columns.items() if one["role"] == "identifier"]
+    texts = [name for name, one in columns.items() if one["role"] == "free-text" and not one.get("keep")]
+    dropped = [*texts, *(name for name, one in columns.items() if one["role"] == "identifier")]
     person, numbered = person_of(plan), [name for name, one in columns.items() if one["role"] == "pseudonym"]
     masked = [name for step in plan["steps"] for name in step["columns"]]
     as_is = [name for name in columns if name not in {*dropped, *masked, *numbered}]
