@@ -15,6 +15,10 @@ from anonto.cli.show import show_facts, show_json, show_status, show_table
 
 SHOWN = 15
 
+SafeHarborOption = Annotated[
+    bool,
+    typer.Option("--safe-harbor", help="Look for the identifiers of HIPAA Safe Harbor instead, by name and content."),
+]
 KOption = Annotated[int, typer.Option("--k", help="Persons in classes of fewer people than this are at risk.")]
 
 
@@ -34,6 +38,7 @@ def profile(
     sampling_fraction: FractionOption = None,
     population: PopulationOption = None,
     k: KOption = 5,
+    safe_harbor: SafeHarborOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Describe the columns of a table, how they are related, and which combinations single people out.
@@ -52,6 +57,9 @@ def profile(
     if plan is not None and (ontology or folder):
         raise PlanError("The plan names its ontologies; leave out --ontology and --folder, or --plan.")
     require_engine(engine, master)
+    if safe_harbor:
+        _look_for_identifiers(table, engine, plan_of(plan).reading if plan else {}, as_json=as_json)
+        return
     if engine == EngineChoice.SPARK and plan is None:
         raise PlanError("Columns are not guessed on a cluster; describe them with --plan.")
     with show_status("Reading the table"):
@@ -72,6 +80,25 @@ def profile(
         show_json({"plan": str(plan) if plan else "guessed", **found})
     else:
         _show(found, table, plan)
+
+
+def _look_for_identifiers(table: Path, engine: EngineChoice, reading: dict[str, Any], *, as_json: bool) -> None:
+    """Print the columns that seem to hold identifiers of Safe Harbor."""
+    from anonto.engine.refusals import not_for_clusters
+    from anonto.io.reading import read_table
+    from anonto.profile.safe_harbor import safe_harbor
+
+    if engine == EngineChoice.SPARK:
+        raise not_for_clusters("--safe-harbor")
+    with show_status("Looking for identifiers"):
+        found = safe_harbor(read_table(table, **reading))
+    if as_json:
+        show_json(found)
+        return
+    typer.secho(f"{table}: {found['n_records']:,} records, {found['columns']:,} columns", bold=True)
+    rows = [[one["column"], one["kind"], one["letters"], one["by"], f"{one['cells']:,}"] for one in found["findings"]]
+    show_table(["column", "seems to hold", "45 CFR 164.514(b)(2)(i)", "by", "cells"], rows)
+    typer.echo("These are hints, to be confirmed: nothing found in a column does not mean that nothing is there.")
 
 
 def _show(found: dict[str, Any], table: Path, plan: Path | None) -> None:

@@ -78,7 +78,7 @@ class PopulationUniqueness:
 
 
 def estimate_uniqueness(classes: SampleClasses, codes: Codes, seed: Seed) -> PopulationUniqueness:
-    """ShareEstimate the share of the population that is unique.
+    """Estimate the share of the population that is unique.
 
     Args:
         classes: The classes of the sample.
