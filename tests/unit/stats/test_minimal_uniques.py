@@ -127,6 +127,6 @@ def test_dis_weighs_uniques_against_pairs_and_dis_suda_rises_with_the_score() ->
 def test_of_many_columns_or_records_smaller_sets_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     assert largest_size(10, 20_000) == 10
     assert largest_size(30, 100) == 2
-    assert largest_size(10, 4_000_000) == 2
+    assert largest_size(10, 700_000) == 2
     monkeypatch.setattr(module, "MOST_CELLS", 1)
     assert largest_size(3, 100) == 1
