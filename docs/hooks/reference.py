@@ -23,6 +23,7 @@ from anonto.methods.schema import describe_method
 from anonto.methods.taxonomy_exponential import METRICS
 from anonto.ontology.readers import OWN as FORMATS
 from anonto.ontology.readers import reader_of
+from anonto.report.frames.registry import OWN as FRAMES
 from anonto.taxonomy.distance import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -68,6 +69,14 @@ def attacks() -> str:
     return _table(
         ("attack", "the intruder knows", "and does this"),
         [(f"`{one.name}`", one.knows, one.does) for one in ATTACKS],
+    )
+
+
+def frames() -> str:
+    """The laws and guidelines that a report gives evidence for."""
+    return _table(
+        ("frame", "title", "the text that it is about", "threshold"),
+        [(f"`{one.name}`", one.title, one.rule, "" if one.max_risk is None else f"{one.max_risk:g}") for one in FRAMES],
     )
 
 
@@ -141,6 +150,7 @@ def commands() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "methods": methods,
     "attacks": attacks,
+    "frames": frames,
     "formats": formats,
     "measures": measures,
     "column keys": column_keys,

@@ -43,11 +43,13 @@ from anonto.methods.registry import METHODS
 from anonto.ontology.matching import RULES
 from anonto.ontology.readers import OWN, reader_of
 from anonto.ontology.spelling import SPELLINGS
+from anonto.report.frames.registry import OWN as FRAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonto.attacks.attack import Attack
+    from anonto.report.frames.frame import Frame
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
@@ -136,6 +138,12 @@ def test_every_format_is_in_both_tables_of_formats_with_the_sentence_of_its_read
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda one: one.name)
 def test_every_attack_is_in_the_table_with_the_words_of_its_class(attack: Attack) -> None:
     assert f"| `{attack.name}` | {attack.knows} | {attack.does} |" in with_tables("assessment.md")
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=lambda one: one.name)
+def test_every_frame_is_in_the_reference_and_on_the_page_about_them(frame: Frame) -> None:
+    assert f"| `{frame.name}` | {frame.title} | {frame.rule} |" in with_tables("assessment.md")
+    assert f"`{frame.name}`" in (DOCS / "how-to" / "report-for-a-board.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", anonto.__all__)

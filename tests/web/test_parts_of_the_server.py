@@ -295,6 +295,21 @@ def test_a_run_leaves_table_reports_and_record_and_says_what_was_found(
     assert "number" not in pl.read_csv(folder / "masked.csv").columns
 
 
+def test_both_reports_of_a_run_get_the_evidence_for_the_chosen_laws(
+    ran: tuple[dict[str, Any], dict[str, Any]],
+) -> None:
+    folder = Path(ran[0]["folder"])
+    for chosen in (["wp29", "hipaa-safe-harbor"], ["hipaa-expert"]):
+        TASKS["evidence"]({"folder": str(folder), "frames": chosen}, told)
+        for name in ("report", "report-internal"):
+            page = (folder / f"{name}-evidence.html").read_text(encoding="utf-8")
+            assert page.count('class="frame"') == len(chosen)
+            assert all(f'id="frame-{one}"' in page for one in chosen)
+            without = (folder / f"{name}.html").read_text(encoding="utf-8")
+            assert 'class="frame"' not in without
+            assert page.startswith(without.partition("</nav>")[0].rpartition("</ul>")[0].rstrip())
+
+
 def test_before_and_after_count_every_record_once(ran: tuple[dict[str, Any], dict[str, Any]]) -> None:
     given, _ = ran
     for column in ("age", "town", "pay"):

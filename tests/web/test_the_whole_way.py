@@ -71,6 +71,11 @@ def test_the_demo_goes_the_whole_way_and_everything_can_be_taken_away(  # noqa: 
     report = steward.download("Download the report", exact=True).read_text(encoding="utf-8")
     assert report.startswith("<!DOCTYPE html>")
     assert "<script" not in report
+    page.get_by_label("HIPAA: Safe Harbor").check()
+    steward.press("Prepare the reports with this evidence")
+    evidence = steward.download("Download the report with this evidence").read_text(encoding="utf-8")
+    assert evidence.count('class="frame"') == 1
+    assert "not legal advice" in evidence
     plan_text = steward.download("Download the plan").read_text(encoding="utf-8")
     assert "k = 5" in plan_text
     page.get_by_label("The masked table in another format").select_option(".parquet")

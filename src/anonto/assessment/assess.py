@@ -32,7 +32,7 @@ from anonto.utility.whole import losses_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anonto.attacks.comparison import Comparison
     from anonto.attacks.rate import Risk
@@ -56,7 +56,8 @@ class Assessment:
     plan: Plan | None = None
     """The plan of the release."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Further facts for a report: dropped records and columns, guarantees, and plain counts to draw."""
+    """Further facts for a report: dropped records and columns, guarantees, and plain counts to draw. If somebody has
+    looked for the identifiers of HIPAA in the cells, ``identifiers`` has their letters by column."""
     second_masking: Callable[[], Assessment] | None = field(default=None, repr=False)
     """Masks the original a second time and assesses that, for the public edition; None where it cannot be known that
     the plan made the release, or where the table is attacked from counts."""
@@ -77,16 +78,29 @@ class Assessment:
         """Disclosure to an intruder who knows a few columns; None where nothing can be read off."""
         return next((one for one in self.risk if attacks()[one.attack].of_few_columns), None)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The assessment as plain data; ``population`` is there where the plan says how large it is."""
+    def to_dict(self, *, frames: Iterable[str] | str = ()) -> dict[str, Any]:
+        """The assessment as plain data; ``population`` is there where the plan says how large it is.
+
+        Args:
+            frames: Names of laws and guidelines, such as ``"wp29"``; the evidence for each is under ``frames``.
+        """
         population = self.facts.get("disclosure", {}).get("population")
-        return {
+        plain = {
             "n_records": self.n_records,
             "findings": list(self.findings),
             "risk": [one.to_dict() for one in self.risk],
             "utility": dict(self.utility),
             **({"population": population} if population else {}),
         }
+        if frames and self.plan is None:
+            raise plan_needed("frames")
+        return {**plain, "frames": self._report("internal", None, frames)["frames"]} if frames else plain
+
+    def _report(self, edition: str, sweep: Any, frames: Iterable[str] | str) -> dict[str, Any]:
+        """The data of the report."""
+        from anonto.report.assessed import assessed_data
+
+        return assessed_data(self, edition, sweep, frames)
 
     def to_html(
         self,
@@ -94,6 +108,7 @@ class Assessment:
         *,
         edition: str = "internal",
         sweep: Any = None,
+        frames: Iterable[str] | str = (),
         force: bool = True,
     ) -> None:
         """Write the report as one HTML file that needs nothing but itself.
@@ -105,20 +120,21 @@ class Assessment:
                 assessment masks and attacks the table once more; that of a release of another tool has no figures.
             sweep: Other plans to draw on the map of risk and utility: what `anonto.sweep` gave, or a list of points
                 with ``label``, ``method``, ``risk``, ``utility`` and ``on_front``.
+            frames: Names of laws and guidelines, such as ``"wp29"``: each gets a section with the evidence for it.
             force: Whether a file that is there is replaced.
         """
-        from anonto.report.assessed import assessed_data
         from anonto.report.foreign import foreign_data
         from anonto.report.page import assessed_html, foreign_html
 
-        if self.plan is None and sweep is not None:
-            raise plan_needed("sweep")
+        for name, given in (("sweep", sweep), ("frames", frames or None)):
+            if self.plan is None and given is not None:
+                raise plan_needed(name)
 
         with atomic_write(Path(path), force=force) as temporary:
             if self.plan is None:
                 page = foreign_html(foreign_data(self, edition))
             else:
-                page = assessed_html(assessed_data(self, edition, sweep))
+                page = assessed_html(self._report(edition, sweep, frames))
             temporary.write_text(page, encoding="utf-8")
 
     def to_json(
@@ -127,6 +143,7 @@ class Assessment:
         *,
         edition: str = "internal",
         sweep: Any = None,
+        frames: Iterable[str] | str = (),
         force: bool = True,
     ) -> None:
         """Write what the report says as JSON, in the shape that the report's schema describes.
@@ -135,16 +152,16 @@ class Assessment:
             path: The output; it appears when it is whole, or not at all.
             edition: ``"internal"`` or ``"public"``, as of the page.
             sweep: Other plans on the map, as of the page.
+            frames: Names of laws and guidelines, as of the page.
             force: Whether a file that is there is replaced.
         """
-        from anonto.report.assessed import assessed_data
         from anonto.report.data import to_json
 
         if self.plan is None:
             raise no_json_report()
 
         with atomic_write(Path(path), force=force) as temporary:
-            temporary.write_text(to_json(assessed_data(self, edition, sweep)), encoding="utf-8")
+            temporary.write_text(to_json(self._report(edition, sweep, frames)), encoding="utf-8")
 
 
 @sharing()

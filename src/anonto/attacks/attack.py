@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from anonto.attacks.criteria import INFERENCE, LINKABILITY, SINGLING_OUT
 from anonto.attacks.shares import capital, in_thousand, percent, share_of_persons
 
 if TYPE_CHECKING:
@@ -15,9 +16,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+    from anonto.attacks.criteria import Criterion
     from anonto.attacks.foreign_situation import ForeignSituation
     from anonto.attacks.rate import Risk
     from anonto.attacks.situation import Situation
+
+CRITERION_OF = {"classes": SINGLING_OUT, "secrets": INFERENCE, "cells": INFERENCE}
+"""The criterion on which a rate is evidence, by its subject, unless the attack says otherwise."""
 
 
 class Attack:
@@ -49,6 +54,9 @@ class Attack:
     measures: ClassVar[Literal["persons", "classes", "secrets", "cells"]] = "persons"
     """Subject of the rate: persons who are recognised, records that are alone in their class, confidential values
     that are inferred, or released cells near the original ones. Each has a table of its own in the app."""
+    answers: ClassVar[tuple[Criterion, ...] | None] = None
+    """The criteria of Opinion 05/2014 on which its rate is evidence; None for those that follow from `measures`, and
+    from `is_linkage`."""
     of_saving: ClassVar[bool] = False
     """Whether its rate follows from how the release was saved, whatever its cells are: both editions of a report show
     it, and another masking of the table that is saved in the same way has the same."""
@@ -66,6 +74,15 @@ class Attack:
     """True if a report says so where it was not tried."""
     persons: ClassVar[int | None] = None
     """Number of persons, chosen at random, that are attacked in larger tables; None to attack all."""
+
+    @property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """The criteria of Opinion 05/2014 on which its rate is evidence; none for what they do not ask about."""
+        if self.answers is not None:
+            return self.answers
+        if self.is_linkage:
+            return SINGLING_OUT, LINKABILITY  # a right link isolates the person's record, and links two of hers
+        return (CRITERION_OF[self.measures],) if self.measures in CRITERION_OF else ()
 
     def applies(self, situation: Situation) -> bool:
         """Return whether it is tried."""

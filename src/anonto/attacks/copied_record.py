@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.attacks.attack import ForeignAttack
+from anonto.attacks.criteria import SINGLING_OUT
 from anonto.attacks.shares import percent
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class CopiedRecord(ForeignAttack):
     summary = f"Looks for released records that equal, or nearly equal, those of persons. {BLINDNESS}"
     knows = "The original values of persons in all columns that the release shares with the original."
     does = "Looks for a released record that equals the person’s in all columns."
+    answers = (SINGLING_OUT,)
 
     def run_on_foreign(self, situation: ForeignSituation) -> list[Risk]:
         """Count copies, and compare the distances of members and strangers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.attacks.attack import Attack
+from anonto.attacks.criteria import INFERENCE
 from anonto.attacks.shares import capital, percent
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class KnownCodes(Attack):
     )
     knows = "One to five codes of one person’s set, picked at random or the worst ones; nothing of the method."
     does = "Finds the one released record whose set has these codes, and takes its other codes for the person’s."
+    answers = (INFERENCE,)
     once = True
     needs_trial = False
     of_known_columns = True

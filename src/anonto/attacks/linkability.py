@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.attacks.attack import ForeignAttack
+from anonto.attacks.criteria import LINKABILITY
 from anonto.attacks.shares import percent
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class Linkability(ForeignAttack):
     summary = "Has two tables with different columns of the same persons, and joins them through the release."
     knows = "Two tables, each with half of the columns of the same persons."
     does = "Takes two records for the same person’s if the same released record is nearest to both."
+    answers = (LINKABILITY,)
 
     def run_on_foreign(self, situation: ForeignSituation) -> list[Risk]:
         """Join the halves; nothing with fewer than two columns."""

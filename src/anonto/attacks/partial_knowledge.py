@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.attacks.attack import Attack
+from anonto.attacks.criteria import INFERENCE
 from anonto.attacks.shares import capital, percent
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class PartialKnowledge(Attack):
     )
     knows = "The original values of one person in these few of the released columns."
     does = "Finds the one released row with just these cells, and reads the person’s other cells off it."
+    answers = (INFERENCE,)
     once = True
     of_few_columns = True
 

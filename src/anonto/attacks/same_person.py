@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.attacks.attack import Attack
+from anonto.attacks.criteria import LINKABILITY
 from anonto.attacks.shares import capital, in_thousand, percent
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class SamePerson(Attack):
     summary = "Has one released row of a person, and takes another row with the same constant values for hers."
     knows = "One released row of a person with several rows."
     does = "Takes another row that agrees in all columns that are the same in all rows of a person."
+    answers = (LINKABILITY,)
     once = True
     needs_trial = False
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anonto.attacks.attack import ForeignAttack
+from anonto.attacks.criteria import SINGLING_OUT
 from anonto.attacks.shares import percent
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class SinglingOut(ForeignAttack):
     summary = "Reads conditions off the release that one of its rows meets alone, and hopes that one person does too."
     knows = "The release alone."
     does = "Finds conditions that one released row meets, and counts how often exactly one person does."
+    answers = (SINGLING_OUT,)
 
     def run_on_foreign(self, situation: ForeignSituation) -> list[Risk]:
         """Conditions on one column, and on several."""

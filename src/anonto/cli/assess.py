@@ -30,6 +30,15 @@ EditionOption = Annotated[
 MapOption = Annotated[
     Path | None, typer.Option("--map", help="Other plans for the report's map: the output of `anonto sweep --json`.")
 ]
+FrameOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--frame",
+        help="Add the evidence for a law or guideline to the report: "
+        "wp29, ema-0070, health-canada, hipaa-safe-harbor, hipaa-expert, iso-27559 or edpb-01-2025; several separated "
+        "by commas, or repeated.",
+    ),
+]
 DriverMemoryOption = Annotated[
     str | None,
     typer.Option(
@@ -79,6 +88,7 @@ def assess(
     ] = None,
     edition: EditionOption = "internal",
     points: MapOption = None,
+    frame: FrameOption = None,
     engine: EngineOption = EngineChoice.LOCAL,
     master: MasterOption = None,
     memory: DriverMemoryOption = None,
@@ -93,14 +103,17 @@ def assess(
     from anonto.assessment.assess import assess as assess_release
     from anonto.assessment.assess import no_json_report, plan_needed
     from anonto.report.editions import edition_of
+    from anonto.report.frames.registry import frames_named
 
+    frames = [one.name for one in frames_named(frame or ())]
     if edition_of(edition) == "public" and points is not None:
         raise ParameterError("--map", "left out for the public edition, which has no map", "a file")
     reports = [one for one in (report, report_json) if one is not None]
     if plan is None and report_json is not None:
         raise no_json_report()
-    if plan is None and points is not None:
-        raise plan_needed("--map")
+    for option, given in (("--map", points), ("--frame", frames or None)):
+        if plan is None and given is not None:
+            raise plan_needed(option)
     inputs = [original, masked, plan, private, second, second_plan, second_private, held_out, points]
     require_free_outputs(inputs, [plan, second_plan], reports, force=force)
     swept = None if points is None else _read_points(points)
@@ -123,13 +136,14 @@ def assess(
             progress=progress,
         )
     if report is not None:
-        found.to_html(report, edition=edition, sweep=swept, force=force)
+        found.to_html(report, edition=edition, sweep=swept, frames=frames, force=force)
     if report_json is not None:
-        found.to_json(report_json, edition=edition, sweep=swept, force=force)
+        found.to_json(report_json, edition=edition, sweep=swept, frames=frames, force=force)
     if as_json:
-        show_json(found.to_dict())
+        show_json(found.to_dict(frames=frames))
         return
     _show(found)
+    _show_frames(found.to_dict(frames=frames).get("frames", []))
     if reports:
         show_facts("Reports", [(edition, str(one)) for one in reports])
 
@@ -190,6 +204,14 @@ def _show(found: Assessment) -> None:
     for sentence in describe_untried({one.attack for one in found.risk}):
         typer.echo(sentence)
     _show_utility(found)
+
+
+def _show_frames(frames: list[dict[str, Any]]) -> None:
+    """The points of each frame with what is known of them; what they rest on is in the report."""
+    for frame in frames:
+        rows = [[one["asks"], one["status"], one["measured_by"]] for one in frame["statements"]]
+        show_table([frame["title"], "", "measured by"], rows)
+        typer.echo(f"{frame['summary']} {frame['notice']}")
 
 
 def _show_foreign_losses(found: Assessment) -> None:

@@ -26,11 +26,12 @@ def init(
     ontology: OntologyOption = None,
     folder: FolderOption = None,
     max_risk: Annotated[
-        float | None,
+        str | None,
         typer.Option(
             "--max-risk",
             help="Try every method on a sample, and propose the steps that keep the most utility while no attack links "
-            "more than this share of the persons, such as 0.05.",
+            "more than this share of the persons, such as 0.05, or a named threshold: ema-0070 or health-canada "
+            "(0.09).",
         ),
     ] = None,
     header: Annotated[
@@ -53,10 +54,11 @@ def init(
     plan = output or Path(f"{table}.plan.toml")
     given = [file for one in ontology or () for file in files_at(Path(one))]
     require_free([table, *given], [plan], force=force)
+    limit = None
     if max_risk is not None:
         from anonto.sweep.points import require_risk
 
-        require_risk(max_risk)
+        limit = require_risk(max_risk)
     with show_status("Reading the table"):
         proposal = propose(
             table,
@@ -66,8 +68,8 @@ def init(
             header=CONFIRMED if header else None,
         )
     require_free(proposal.plan.ontology_files, [plan])
-    if max_risk is not None:
-        proposal = _with_best_steps(proposal, table, plan, max_risk)
+    if limit is not None:
+        proposal = _with_best_steps(proposal, table, plan, limit)
     with atomic_write(plan, force=force) as temporary:
         temporary.write_text(proposal.to_toml(), encoding="utf-8")
     if as_json:

@@ -26,8 +26,12 @@ def sweep(
         Path | None, typer.Option("--grid", help="Methods and values to try, as TOML; by default every method.")
     ] = None,
     max_risk: Annotated[
-        float | None,
-        typer.Option("--max-risk", help="The largest allowed share of persons linked by any attack, such as 0.05."),
+        str | None,
+        typer.Option(
+            "--max-risk",
+            help="The largest allowed share of persons linked by any attack, such as 0.05, or a named threshold: "
+            "ema-0070 or health-canada (0.09).",
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="Number of times each plan is tried.")] = 3,
     sample: Annotated[int, typer.Option("--sample", help="Sample size for larger tables.")] = 5_000,
@@ -56,11 +60,13 @@ def sweep(
     """
     from anonto.sweep import sweep as sweep_plans
     from anonto.sweep.grid import read_grid
+    from anonto.sweep.points import require_risk
 
     saved = output or report
     kept = resume or (None if saved is None else Path(f"{saved}.sweep.jsonl"))
     require_free_outputs([table, plan, grid], [plan], [output, report], force=force, kept=kept)
-    _require_limit(max_risk, output)
+    limit = None if max_risk is None else require_risk(max_risk)
+    _require_limit(limit, output)
     chosen_grid = None if grid is None else read_grid(grid)
     try:
         with progress_bar("Trying plans") as progress:
@@ -69,7 +75,7 @@ def sweep(
                 plan,
                 chosen_grid,
                 seeds=seeds,
-                max_risk=max_risk,
+                max_risk=limit,
                 sample=sample,
                 workers=workers,
                 resume=kept,
@@ -79,7 +85,7 @@ def sweep(
         if kept is not None and kept.exists():
             typer.echo(f"Finished results are kept in {kept}: the same command resumes from there.", err=True)
         raise
-    answer = None if max_risk is None else found.best(max_risk)
+    answer = None if limit is None else found.best(limit)
     if report is not None:
         found.to_html(report, force=force)
     if output is not None and answer is not None and answer.point is not None:

@@ -14,7 +14,9 @@ from anonto.report.attacks import attack_row, is_shown
 from anonto.report.counts import NOT_SHOWN
 from anonto.report.data import recoded_columns
 from anonto.report.disclosure import disclosure_of
-from anonto.report.editions import edition_of, has_widths, parameters_shown, public_parameters, words_for
+from anonto.report.editions import edition_of, has_widths, parameters_shown, plan_shown, public_parameters, words_for
+from anonto.report.frames.facts import facts_of
+from anonto.report.frames.registry import frames_named
 from anonto.report.gate import FEWEST_PERSONS, PERSONS_A_STEP, Gate, require_passed
 from anonto.report.known_codes import known_codes_curves
 from anonto.report.limits import limits
@@ -32,7 +34,7 @@ from anonto.report.words import (
 from anonto.utility.score import AtRandom, utility_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anonto.attacks.rate import Risk
     from anonto.report.editions import Edition
@@ -90,15 +92,19 @@ class AssessmentLike(Protocol):
         ...
 
 
-def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any = None) -> dict[str, Any]:
+def assessed_data(
+    found: AssessmentLike, edition: str = "internal", sweep: Any = None, frames: Iterable[str] | str = ()
+) -> dict[str, Any]:
     """Everything that the report of an assessed release says.
 
     Args:
         found: The assessment.
         edition: ``"internal"`` or ``"public"``.
         sweep: Other plans for the map of risk and utility.
+        frames: Names of laws and guidelines that it gives evidence for, each in a section.
     """
-    chosen = edition_of(edition)
+    chosen, asked = edition_of(edition), frames_named(frames)
+    detected = found.facts.get("identifiers")
     measured, found = _choose_measured(found) if chosen == "public" else (ON_THE_RELEASE, found)
     gate = _gate(chosen, measured, found)
     facts, plan = found.facts, found.plan.to_dict()
@@ -144,6 +150,8 @@ def assessed_data(found: AssessmentLike, edition: str = "internal", sweep: Any =
     given = found.plan.as_given.to_dict()
     data["provenance"] = provenance(given, facts["pictures"]["ontologies"], gate)
     data["plan"] = canonical(given, chosen)
+    framed = facts_of(data, plan_shown(given, chosen), found.findings, detected)
+    data["frames"] = [one.page(framed) for one in asked]
     if chosen == "public":
         require_passed(data)
     return data

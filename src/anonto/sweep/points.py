@@ -19,6 +19,7 @@ import numpy as np
 from anonto.errors import ParameterError
 from anonto.io.atomic_write import atomic_write
 from anonto.methods.registry import parameters_of
+from anonto.report.frames.registry import limit_named
 from anonto.sweep.choice import Choice, choose
 from anonto.sweep.grid import label_of
 from anonto.sweep.unit import steps_as_data
@@ -175,7 +176,7 @@ class Sweep:
         """The plans that no other beats in both risk and utility, safest first."""
         return pareto_front(self.points)
 
-    def best(self, max_risk: float | None = None) -> Choice:
+    def best(self, max_risk: float | str | None = None) -> Choice:
         """The plan that keeps most utility while no linkage exceeds a risk, and why.
 
         A plan is allowed where the upper end of the 95 % interval of every linkage, with every seed, is at most the
@@ -186,7 +187,7 @@ class Sweep:
         sample.
 
         Args:
-            max_risk: From 0 to 1; without one, that of the sweep.
+            max_risk: From 0 to 1, or a named threshold such as ``"ema-0070"``; without one, that of the sweep.
         """
         limit = self.max_risk if max_risk is None else max_risk
         return choose(self.points, require_risk(limit), self.whole)
@@ -219,7 +220,9 @@ class Sweep:
 
 
 def require_risk(max_risk: object) -> float:
-    """A risk must be a number from 0 to 1."""
+    """A limit to risk: a number from 0 to 1, or the name of a frame with a threshold, such as ``"ema-0070"``."""
+    if isinstance(max_risk, str):
+        max_risk = limit_named(max_risk)
     if isinstance(max_risk, bool) or not isinstance(max_risk, int | float) or not 0 <= max_risk <= 1:
         raise ParameterError("max_risk", "a number from 0 to 1", max_risk)
     return float(max_risk)

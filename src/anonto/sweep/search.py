@@ -47,7 +47,7 @@ def sweep(
     grid: Grid | None = None,
     *,
     seeds: int = SEEDS,
-    max_risk: float | None = None,
+    max_risk: float | str | None = None,
     sample: int = SAMPLE,
     workers: int | None = None,
     resume: str | os.PathLike[str] | None = None,
@@ -62,7 +62,8 @@ def sweep(
         grid: ``{method: {parameter: [values]}}`` or a list of steps without columns; without one, every method that can
             mask these columns, with a few values of its parameters.
         seeds: How often each plan is tried.
-        max_risk: The risk for which ``best`` looks for a plan, from 0 to 1.
+        max_risk: The risk for which ``best`` looks for a plan, from 0 to 1, or a named threshold: ``"ema-0070"`` or
+            ``"health-canada"``.
         sample: The number of records that are drawn at random from a larger table. A sample errs in both directions:
             a swap within k places is safer in it than in the whole table, groups of k are not. Costly attacks are
             left out while plans are compared. So ``best`` tries a plan again before it calls it safe: on the whole

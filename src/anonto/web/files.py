@@ -33,6 +33,8 @@ ASSETS = {
 TAKEN: dict[str, str] = {
     "report": "report.html",
     "report-internal": "report-internal.html",
+    "report-evidence": "report-evidence.html",
+    "report-internal-evidence": "report-internal-evidence.html",
     "plan": "plan.toml",
     "private": "private.json",
 }

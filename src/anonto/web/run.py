@@ -23,9 +23,13 @@ from anonto.io.writing import output_format, write_table
 from anonto.masking.plan import Plan
 from anonto.methods.loss_bound import without_bounds
 from anonto.profile.profile import profile
+from anonto.report.assessed import assessed_data
 from anonto.report.attacks import attack_row
+from anonto.report.data import from_json, to_json
 from anonto.report.foreign import foreign_data
+from anonto.report.frames.registry import frames, frames_named
 from anonto.report.gate import Gate
+from anonto.report.page import assessed_html
 from anonto.sweep import pareto_front
 from anonto.sweep import sweep as sweep_plans
 from anonto.sweep.recommend import recommend
@@ -163,7 +167,9 @@ def run(given: dict[str, Any], report: Report) -> dict[str, Any]:
     report({"phase": "reporting"})
     losses = _utility(plan, found)
     for edition, name in REPORTS.items():
-        found.to_html(folder / name, edition=edition)
+        data = assessed_data(found, edition, frames=list(frames()))
+        (folder / name).with_suffix(".json").write_text(to_json(data), encoding="utf-8")
+        (folder / name).write_text(assessed_html({**data, "frames": []}), encoding="utf-8")
     return {
         "evidence": release.evidence,
         "assessment": found.to_dict(),
@@ -272,6 +278,17 @@ def export(given: dict[str, Any], _: Report) -> dict[str, Any]:
         if file.read(len(BOM_UTF8)) == BOM_UTF8:  # written in UTF-8 if a cell did not fit the original's encoding
             dialect.pop("encoding", None)
     write_table(read_table(masked, **dialect, header=CONFIRMED), target, force=True)
+    return {}
+
+
+def evidence(given: dict[str, Any], _: Report) -> dict[str, Any]:
+    """Both reports of a run with the evidence for the laws and guidelines that the user chose."""
+    folder, chosen = Path(given["folder"]), [one.name for one in frames_named(given["frames"])]
+    for name in map(Path, REPORTS.values()):
+        data = from_json((folder / name.with_suffix(".json")).read_text(encoding="utf-8"))
+        shown = [one for one in data["frames"] if one["name"] in chosen]
+        page = assessed_html({**data, "frames": shown})
+        (folder / f"{name.stem}-evidence.html").write_text(page, encoding="utf-8")
     return {}
 
 

@@ -34,6 +34,7 @@ TASKS: Mapping[str, Task] = {
     "foreign": run.assess_foreign,
     "front": run.front,
     "export": run.export,
+    "evidence": run.evidence,
     "plan_text": run.plan_text,
     "compare": compare.compare_column,
     "compare_pair": compare.compare_pair,

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import anonto
+from anonto.report.frames.registry import frames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,8 +104,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     private = folder / "masked.parquet.private.json"
     found = anonto.assess(table, folder / "masked.parquet", plan, private=private, predict="stay")
     paths = {name: folder / f"{name}.html" for name in ("internal", "public", "masked", "bad")}
-    found.to_html(paths["internal"], sweep=POINTS)
-    found.to_html(paths["public"], edition="public")
+    found.to_html(paths["internal"], sweep=POINTS, frames=list(frames()))
+    found.to_html(paths["public"], edition="public", frames=list(frames()))
     release.save_report(paths["masked"])
     bad.to_html(paths["bad"])
     return paths
@@ -255,6 +256,21 @@ def test_the_page_prints(browser: Any, pages: dict[str, Path], tmp_path: Path) -
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         seen.page.pdf(path=tmp_path / "report.pdf")
         assert (tmp_path / "report.pdf").stat().st_size > 20_000
+
+
+def test_each_frame_starts_on_a_page_of_its_own_and_its_empty_lines_are_printed(
+    browser: Any, pages: dict[str, Path]
+) -> None:
+    with Seen(browser, pages["internal"]) as seen:
+        seen.page.emulate_media(media="print")
+        breaks = seen.page.eval_on_selector_all(".frame", "all => all.map(one => getComputedStyle(one).breakBefore)")
+        assert breaks == ["page"] * len(frames())
+        lines = seen.page.locator(".frame .blank")
+        assert lines.count() > len(frames())
+        boxes = [lines.nth(place).bounding_box() for place in range(lines.count())]
+        assert all(box is not None and box["width"] > 200 and box["height"] > 20 for box in boxes)
+        width = seen.page.evaluate("parseFloat(getComputedStyle(document.querySelector('.blank')).borderBottomWidth)")
+        assert width > 0
 
 
 def test_what_must_not_be_overlooked_is_seen_first(browser: Any, pages: dict[str, Path]) -> None:

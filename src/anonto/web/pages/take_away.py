@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from anonto.masking.private_record import PrivateRecord
+from anonto.report.frames.registry import frames
 from anonto.web.drafts import references, stem_of
 from anonto.web.files import further_files, name_of_further
 from anonto.web.frame import onward
@@ -107,6 +109,37 @@ def _files(frame: Frame, run: dict[str, Any]) -> None:
         with box("downloads", "ul"):
             words = "The same with every number and parameter. Do not release it with the table."
             _report(number, "report-internal", "The internal report", words)
+    _evidence(frame, number)
+
+
+def _evidence(frame: Frame, number: int) -> None:
+    """The choice of laws and guidelines for which the reports give evidence."""
+    with box("card"):
+        heading("Evidence for a law or guideline")
+        text(
+            "The same reports with a section for each law or guideline that you tick: what was measured, by what, what "
+            "was not, and lines for what only you can say. It is evidence, not legal advice."
+        )
+        chosen: dict[str, Any] = {}
+        for name, one in frames().items():
+            checkbox(one.title, False, partial(chosen.__setitem__, name))
+        ready = box("row")
+
+        async def prepare() -> None:
+            ready.clear()
+            names = [name for name, is_chosen in chosen.items() if is_chosen]
+            if not names:
+                frame.say("Tick at least one law or guideline.", "error")
+                return
+            with frame.show_errors():
+                folder = str(frame.session.run_folder(number))
+                await frame.session.desk.call("evidence", {"folder": folder, "frames": names})
+                with ready:
+                    for what, title in (("report", "the report"), ("report-internal", "the internal report")):
+                        label = f"Download {title} with this evidence"
+                        link(label, f"/take/{number}/{what}-evidence", classes="button", download="")
+
+        button("Prepare", prepare, name="Prepare the reports with this evidence")
 
 
 def _report(number: int, what: str, title: str, words: str) -> None:
