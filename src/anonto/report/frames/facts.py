@@ -38,6 +38,7 @@ def _columns(report: Mapping[str, Any], plan: Mapping[str, Any]) -> tuple[Column
     table, described = report["table"], plan["columns"]
     methods = {name: step["method"] for step in report["steps"] for name in step["columns"]}
     fates: dict[str, Fate] = {
+        **dict.fromkeys((one["name"] for one in report.get("recoded", ())), "released"),
         **dict.fromkeys(table["masked"], "masked"),
         **dict.fromkeys((one["name"] for one in table["released_as_is"]), "released"),
         **dict.fromkeys(table["dropped_columns"], "dropped"),

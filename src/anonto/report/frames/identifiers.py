@@ -132,4 +132,4 @@ def is_generalised(letter: str, column: ColumnFate) -> bool:
     if words_of(column.name) & AGES:
         top, bands = recode.get("top"), recode.get("bands") or ()
         return bool((top and top <= OLDEST) or (bands and max(bands) <= OLDEST))
-    return recode.get("to") == "year"
+    return recode.get("to") == "year" and not recode.get("keep")

@@ -306,6 +306,7 @@ def test_there_are_18_identifiers_each_with_a_point() -> None:
         (column("age", "released", recode={"round": 5}), "found"),
         (column("admission_date", "released", recode={"to": "year"}), "generalised"),
         (column("admission_date", "released", recode={"to": "month"}), "found"),
+        (column("admission_date", "released", recode={"to": "year", "keep": "season"}), "found"),
         (column("came", "released", kind="date"), "found"),
         (column("came", "released", kind="date", recode={"to": "year"}), "generalised"),
     ],

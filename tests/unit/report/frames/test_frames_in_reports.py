@@ -208,6 +208,44 @@ def test_persons_with_several_rows_have_their_pseudonym_among_the_columns() -> N
     }.items()
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_columns_that_are_recoded_as_demanded_are_generalised(tmp_path: Path, edition: str) -> None:
+    n = 120
+    table = pl.DataFrame(
+        {
+            "sex": ["f", "m", "f"] * (n // 3),
+            "age": [20 + 3 * (i % 25) for i in range(n)],
+            "zip": ["10001", "10101", "94110"] * (n // 3),
+            "admission_date": [f"2020-0{1 + i % 9}-{1 + i % 28:02d}" for i in range(n)],
+            "birth_date": [f"19{40 + i % 50}-01-{1 + i % 28:02d}" for i in range(n)],
+        }
+    )
+    (tmp_path / "people.csv").write_text("prefix,people\n100,50000\n101,100\n941,90000\n", encoding="utf-8")
+    plan = {
+        "columns": {
+            "sex": {},
+            "age": {"kind": "numeric", "recode": {"top": 90}},
+            "zip": {"recode": {"prefix": 3, "population": str(tmp_path / "people.csv"), "at_least": 20_000}},
+            "admission_date": {"kind": "date", "recode": {"to": "year"}},
+            "birth_date": {"kind": "date", "recode": {"to": "month"}},
+        },
+        "steps": [{"method": "group-swap", "columns": ["sex", "age"], "k": 3}],
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", anonto.AnontoWarning)
+        anonto.mask(table, plan, seed=2**100).save(tmp_path / "masked.csv")
+        given = anonto.assess(table, tmp_path / "masked.csv", plan, private=tmp_path / "masked.csv.private.json")
+    (frame,) = assessed_data(given, edition, frames="hipaa-safe-harbor")["frames"]
+    assert {one["name"]: one["status"] for one in frame["columns"]} == {
+        "sex": "not checkable",
+        "age": "generalised",
+        "zip": "generalised",
+        "admission_date": "generalised",
+        "birth_date": "found",
+    }
+    assert {one["name"]: one["fate"] for one in frame["columns"]}["birth_date"] == "recoded"
+
+
 # ------------------------------------------------------------------------------------------------ the command line
 
 
