@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anonto.attacks.attack import Attack
-    from anonto.report.frames.frame import Frame
+    from anonto.report.frames.frame import LegalFrame
 
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
@@ -141,7 +141,7 @@ def test_every_attack_is_in_the_table_with_the_words_of_its_class(attack: Attack
 
 
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda one: one.name)
-def test_every_frame_is_in_the_reference_and_on_the_page_about_them(frame: Frame) -> None:
+def test_every_frame_is_in_the_reference_and_on_the_page_about_them(frame: LegalFrame) -> None:
     assert f"| `{frame.name}` | {frame.title} | {frame.rule} |" in with_tables("assessment.md")
     assert f"`{frame.name}`" in (DOCS / "how-to" / "report-for-a-board.md").read_text(encoding="utf-8")
 

@@ -12,13 +12,13 @@ from anonto.report.frames.evidence import (
     smallest_class,
     what_analysts_lose,
 )
-from anonto.report.frames.frame import Frame, Statement, to_fill_in
+from anonto.report.frames.frame import LegalFrame, Statement, to_fill_in
 
 if TYPE_CHECKING:
     from anonto.report.frames.frame import FrameFacts
 
 
-class ClinicalDataFrame(Frame):
+class ClinicalDataFrame(LegalFrame):
     """A threshold for the risk of re-identification of published clinical data."""
 
     max_risk: ClassVar[float]

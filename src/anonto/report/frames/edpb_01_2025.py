@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from anonto.attacks.registry import is_of_two_releases
 from anonto.report.frames.evidence import described, linkage_within, worst_of_each
-from anonto.report.frames.frame import Frame, Statement, not_measured, to_fill_in
+from anonto.report.frames.frame import LegalFrame, Statement, not_measured, to_fill_in
 from anonto.report.verdict import names
 
 if TYPE_CHECKING:
     from anonto.report.frames.frame import FrameFacts
 
 
-class Edpb012025(Frame):
+class Edpb012025(LegalFrame):
     """Whether persons can be attributed without additional information."""
 
     name = "edpb-01-2025"

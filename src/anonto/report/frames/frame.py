@@ -101,7 +101,7 @@ class Statement:
         }
 
 
-class Frame:
+class LegalFrame:
     """One law or guideline; a class of its own says what differs."""
 
     name: ClassVar[str]

@@ -11,14 +11,14 @@ from anonto.report.frames.evidence import (
     smallest_class,
     what_analysts_lose,
 )
-from anonto.report.frames.frame import Frame, Statement, not_measured, to_fill_in
+from anonto.report.frames.frame import LegalFrame, Statement, not_measured, to_fill_in
 from anonto.report.verdict import names
 
 if TYPE_CHECKING:
     from anonto.report.frames.frame import FrameFacts
 
 
-class HipaaExpert(Frame):
+class HipaaExpert(LegalFrame):
     """The figures that an expert determines the risk from."""
 
     name = "hipaa-expert"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anonto.report.frames.frame import Frame, Statement, Status, to_fill_in
+from anonto.report.frames.frame import LegalFrame, Statement, Status, to_fill_in
 from anonto.report.frames.identifiers import DATES, IDENTIFIERS, PLACES, is_generalised, suggested_by_name
 from anonto.report.verdict import names
 
@@ -25,7 +25,7 @@ DEMANDED = {
 }
 
 
-class HipaaSafeHarbor(Frame):
+class HipaaSafeHarbor(LegalFrame):
     """The removal of 18 identifiers."""
 
     name = "hipaa-safe-harbor"

@@ -15,7 +15,7 @@ from anonto.report.frames.evidence import (
     what_analysts_lose,
     worst_of_each,
 )
-from anonto.report.frames.frame import Frame, Statement, not_measured, to_fill_in
+from anonto.report.frames.frame import LegalFrame, Statement, not_measured, to_fill_in
 from anonto.report.verdict import names
 from anonto.wording import count_of
 
@@ -30,7 +30,7 @@ ROLES = {
 }
 
 
-class Iso27559(Frame):
+class Iso27559(LegalFrame):
     """Assessment of context, data and identifiability."""
 
     name = "iso-27559"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from anonto.errors import ParameterError
 from anonto.report.frames.edpb_01_2025 import Edpb012025
 from anonto.report.frames.ema_0070 import Ema0070
-from anonto.report.frames.frame import Frame
+from anonto.report.frames.frame import LegalFrame
 from anonto.report.frames.health_canada import HealthCanada
 from anonto.report.frames.hipaa_expert import HipaaExpert
 from anonto.report.frames.hipaa_safe_harbor import HipaaSafeHarbor
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
 GROUP = "anonto.frames"
-OWN: tuple[Frame, ...] = (
+OWN: tuple[LegalFrame, ...] = (
     WP29(),
     Ema0070(),
     HealthCanada(),
@@ -37,7 +37,7 @@ OWN: tuple[Frame, ...] = (
 
 
 @cache
-def frames() -> Mapping[str, Frame]:
+def frames() -> Mapping[str, LegalFrame]:
     """The frames by name, in their order; those of installed packages come last."""
     others = load_plugins(GROUP, "frame", _fault)
     return MappingProxyType({one.name: one for one in (*OWN, *(frame() for frame in others.values()))})
@@ -45,15 +45,15 @@ def frames() -> Mapping[str, Frame]:
 
 def _fault(_: str, frame: Any, found: Mapping[str, Any]) -> str | None:
     """Why a class cannot be a frame; None if it can."""
-    if not (isinstance(frame, type) and issubclass(frame, Frame)):
-        return "it is not a class that derives from Frame"
+    if not (isinstance(frame, type) and issubclass(frame, LegalFrame)):
+        return "it is not a class that derives from LegalFrame"
     own = frame().name
     if own in {one.name for one in OWN} or any(one().name == own for one in found.values()):
         return f"there is a frame named {own!r} already"
     return None
 
 
-def frames_named(names: Iterable[str] | str) -> list[Frame]:
+def frames_named(names: Iterable[str] | str) -> list[LegalFrame]:
     """Frames by their names, each once; several names may stand in one text, separated by commas."""
     given = [names] if isinstance(names, str) else list(names)
     asked = [part.strip() if isinstance(one, str) else one for one in given for part in str(one).split(",")]

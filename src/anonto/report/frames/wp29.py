@@ -15,7 +15,7 @@ from anonto.report.frames.evidence import (
     untried,
     worst_of_each,
 )
-from anonto.report.frames.frame import Frame, Statement, Status, not_measured, to_fill_in
+from anonto.report.frames.frame import LegalFrame, Statement, Status, not_measured, to_fill_in
 from anonto.wording import count_of, list_names
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anonto.report.frames.frame import FrameFacts
 
 
-class WP29(Frame):
+class WP29(LegalFrame):
     """The three criteria of an anonymous table in the law of the European Union."""
 
     name = "wp29"
