@@ -242,7 +242,7 @@ def assess(
     compared.facts["kept_order"] |= any(one["kept_order"] for one in known)
     if predict is not None and predict not in compared.columns:
         raise missing_column(predict, list(compared.columns))
-    disclosure = describe_disclosure(here, releases[0])
+    disclosure = describe_disclosure(compared, releases[0].plan)
     tell = progress or _tell_nobody
     n_tries = count_tries(compared)
     n_parts = n_tries + 1

@@ -21,7 +21,7 @@ from anonto.io.table import missing_column
 from anonto.masking.weights import weights_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anonto.arrays import Codes, Floats, Longs
     from anonto.encoding.columns import Column
@@ -53,15 +53,31 @@ def count_key(table: Any, plan: Plan) -> KeyClasses:
     if plan.has_units:
         units = units_of(whole, plan, FOR_LOOKING)
         whole, plan = open_encoded(units.records, units.plan), units.plan
-    names = key_of(plan, whole.names)
-    columns = [_encode(name, whole.encode(name), plan) for name in names]
+    columns = {name: whole.encode(name) for name in key_of(plan, whole.names)}
+    return classes_of(columns, plan, weights_of(whole, plan))
+
+
+def classes_of(
+    encoded: Mapping[str, Column], plan: Plan, weights: Floats | None, amounts: Longs | None = None
+) -> KeyClasses:
+    """The classes of encoded records.
+
+    Args:
+        encoded: The quasi-identifiers.
+        plan: Their plan.
+        weights: How many people each record stands for.
+        amounts: How many persons each record is, perhaps none, where records are counted; else each is one.
+    """
+    columns = [_encode(name, column, plan) for name, column in encoded.items()]
+    if amounts is not None:
+        present = np.flatnonzero(amounts)
+        columns, amounts = [replace(one, codes=one.codes[present]) for one in columns], amounts[present]
     codes, class_of = distinct_rows([column.codes for column in columns])
-    weights = weights_of(whole, plan)
     return KeyClasses(
-        names=names,
+        names=tuple(encoded),
         values=tuple(column.values for column in columns),
         codes=codes,
-        counts=count_records(class_of, codes.shape[0]),
+        counts=count_records(class_of, codes.shape[0], amounts),
         people=None if weights is None else count_records(class_of, codes.shape[0], weights),
         class_of=class_of,
     )
@@ -69,14 +85,19 @@ def count_key(table: Any, plan: Plan) -> KeyClasses:
 
 def key_of(plan: Plan, names: Sequence[str]) -> tuple[str, ...]:
     """The quasi-identifiers of a plan, all of which the table must have."""
-    named = (*plan.columns, *(name for name in plan.masked if name not in plan.columns))
-    found = tuple(name for name in named if plan.description(name).role == "quasi-identifier")
+    found = named_key(plan)
     if not found:
         raise no_key()
     for name in found:
         if name not in names:
             raise missing_column(name, list(names))
     return found
+
+
+def named_key(plan: Plan) -> tuple[str, ...]:
+    """The quasi-identifiers of a plan; perhaps none."""
+    named = (*plan.columns, *(name for name in plan.masked if name not in plan.columns))
+    return tuple(name for name in named if plan.description(name).role == "quasi-identifier")
 
 
 def _encode(name: str, column: Column, plan: Plan) -> Column:

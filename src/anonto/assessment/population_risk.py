@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anonto.assessment.key_classes import count_key
+from anonto.assessment.key_classes import count_key, named_key
 from anonto.assessment.population import population_of
 from anonto.errors import ParameterError, PlanError
 from anonto.masking.plan import plan_of
@@ -121,17 +121,18 @@ def risk_if_known(table: Any, plan: Plan, *, k: int = K, **given: Any) -> Popula
     is_told = plan.population is not None or any(one is not None for one in given.values())
     if is_told:
         return population_risk(table, plan, k=k, **given)
-    if plan.weight is None or not _has_key(plan):
+    if plan.weight is None or not named_key(plan):
         return None
-    key = count_key(table, plan)
-    people = 0.0 if key.people is None else float(key.people.sum())
-    if people < LEAST_WEIGHT * key.counts.sum() or people < k:
-        return None
+    return risk_of_key_if_known(count_key(table, plan), plan, k=k)
+
+
+def risk_of_key_if_known(key: KeyClasses, plan: Plan, *, k: int = K) -> PopulationRisk | None:
+    """The risk of counted classes where the plan says how large the population is; else None."""
+    if plan.population is None:
+        people = 0.0 if key.people is None else float(key.people.sum())
+        if people < LEAST_WEIGHT * key.counts.sum() or people < k:
+            return None
     return risk_of_key(key, plan, (None, None), k, 0)
-
-
-def _has_key(plan: Plan) -> bool:
-    return any(plan.description(name).role == "quasi-identifier" for name in (*plan.columns, *plan.masked))
 
 
 def risk_of_key(key: KeyClasses, plan: Plan, given: tuple[float | None, Any], k: int, seed: int) -> PopulationRisk:

@@ -137,7 +137,7 @@ def test_a_lattice_that_is_too_large_gets_a_bound_that_holds(records: tuple[Any,
     best = min(losses_of_all_nodes(leveled, counts, k, 0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lattice, "MOST_NODES", 1)
-        found = lattice._Search(leveled, counts, lattice.Asked(k, 0))
+        found = lattice._LatticeSearch(leveled, counts, lattice.Asked(k, 0))
         assert found.look(found.top) is not None
         found.walk_down()
         found.exchange()
