@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.arithmetic import dot
-from anonto.encoding.value_space import NumericSpace, TextSpace
+from anonto.encoding.value_space import NominalSpace, NumericSpace, TextSpace
 from anonto.methods import microaggregation_kernels as kernels
 from anonto.methods.aggregation import DIGITS, value_sets
 from anonto.methods.grouping import RecordGroups
@@ -45,8 +45,8 @@ class Confidential:
 
     def __init__(self, name: str, value_space: ValueSpace, codes: Codes, diversity: Diversity | None = None) -> None:
         self.name, self.diversity = name, diversity
-        self.codes = codes
-        """The value of each record; −1 for none."""
+        self.codes: Codes = np.append(_same_meaning(value_space), np.int32(-1))[codes]
+        """The value of each record, one code for all its spellings; −1 for none."""
         self.shares: Floats = value_space.counts / max(int(value_space.counts.sum()), 1)
         self.line = _line(value_space, self.shares) if isinstance(value_space, NumericSpace) else None
         has_distances = not isinstance(value_space, NumericSpace | TextSpace)
@@ -90,6 +90,17 @@ class Confidential:
             if at_least > t + TOLERANCE:
                 return at_least
         return earth_movers_distance(own, self.shares, self.distances)
+
+
+def _same_meaning(value_space: ValueSpace) -> Codes:
+    """For each value the first that means the same: ``5.0`` is no other number than ``5``."""
+    if isinstance(value_space, NumericSpace):
+        return value_space.codes_of(value_space.numbers)[1]
+    if isinstance(value_space, NominalSpace):
+        first: dict[str, int] = {}
+        codes = [first.setdefault(concept, code) for code, concept in enumerate(value_space.concepts)]
+        return np.array(codes, dtype=np.int32)
+    return np.arange(value_space.counts.size, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

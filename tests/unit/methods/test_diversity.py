@@ -130,3 +130,21 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(method: str, parameters:
     plan = {"columns": columns, "steps": [{"columns": ["age"], "k": 3, **given}]}
     with pytest.raises(InputError, match=sentence):
         anonto.mask(table().select("age", "illness"), plan, seed=SEED)
+
+
+@pytest.mark.parametrize("method", ["generalise", "microaggregate"])
+@pytest.mark.parametrize(
+    ("cells", "column"),
+    [
+        (["5", "5.0", "6", "6.0"], {"kind": "numeric"}),
+        (["1.2.2020", "01.02.2020", "2.2.2020", "02.02.2020"], {"kind": "date"}),
+        (["influenza", "Influenza", "burn", "Burn"], {"ontology": ILLNESSES}),
+    ],
+)
+def test_two_spellings_of_a_value_are_not_two_values(method: str, cells: list[str], column: dict[str, Any]) -> None:
+    frame = pl.DataFrame({"age": [1, 1, 2, 2], "told": cells})
+    columns = {"age": {"kind": "numeric"}, "told": {**column, "role": "confidential"}}
+    step = {"method": method, "columns": ["age"], "k": 2, "l": 2, "confidential": "told"}
+    release = anonto.mask(frame, {"columns": columns, "steps": [step]}, seed=SEED)
+    assert release.table["age"].n_unique() == 1
+    assert release.evidence["steps"][0]["smallest_diversity"] == 2
