@@ -267,6 +267,8 @@ def longer_polars(values: pl.Series, further: NewCells) -> pl.Series:
         return pl.concat([values, further.as_moments(dtype).alias(values.name)])
     cells = further.as_texts() if dtype in (pl.String, pl.Categorical) else pl.Series(further.as_values())
     cells = cells.alias(values.name)
+    if dtype.is_temporal() or dtype == pl.Boolean:  # which hold no text
+        return pl.concat([as_text_series(values), cells.cast(pl.String)])
     fitting = cells.cast(dtype, strict=False)
     if not fitting.null_count() and _reads_back(fitting, further):
         return pl.concat([values, fitting])

@@ -15,6 +15,7 @@ from anonto.encoding.generalised_space import EVERYTHING, STAR, GeneralisedSpace
 from anonto.encoding.set_space import SetSpace
 from anonto.encoding.value_space import NominalSpace, NumericSpace, parts_of
 from anonto.errors import InternalError
+from anonto.io.date_notation import DAY, FIRST, LAST
 from anonto.io.notation import EXACT, PLAIN
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from anonto.encoding.value_space import ValueSpace
     from anonto.io.date_notation import DateNotation
     from anonto.io.notation import Notation
+
+NEARLY = 1e-6
+"""Rounding by which a bound may be beyond a date."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,13 +64,14 @@ class NewCells:
         moments = pl.Series([] if self.moments is None else self.moments, dtype=pl.Int64)
         if dtype == pl.Time:
             return (moments * 1000).cast(pl.Time)
+        low, high = range_of(dtype)
+        moments = moments.clip(low, high)
         if isinstance(dtype, pl.Duration):
             return moments.cast(pl.Duration("us")).cast(dtype)
         at = moments.cast(pl.Datetime("us"))
         if not isinstance(dtype, pl.Datetime):
             return at.cast(dtype)
-        local = at if dtype.time_zone is None else at.dt.replace_time_zone(dtype.time_zone, ambiguous="earliest")
-        return local.cast(dtype)
+        return (at if dtype.time_zone is None else _in_zone(at, dtype.time_zone)).cast(dtype)
 
     def as_texts(self) -> pl.Series:
         """The cells as texts in the notation of the column."""
@@ -75,6 +80,25 @@ class NewCells:
         if self.numbers is None or not len(self):
             return pl.Series(self.texts, dtype=pl.String)
         return self.notation.format_numbers(pl.Series(self.as_values()))
+
+
+def range_of(dtype: pl.DataType) -> tuple[int, int]:
+    """The first and the last microsecond that a type for dates, times or durations can hold."""
+    import polars as pl
+
+    if getattr(dtype, "time_unit", None) == "ns":
+        return -(2**63 // 1000), 2**63 // 1000
+    return (-(2**63), 2**63 - 1) if dtype == pl.Duration else (FIRST, LAST - 1)
+
+
+def _in_zone(at: pl.Series, zone: str) -> pl.Series:
+    """Moments by the clock of a zone; one that the clock skips, in spring, becomes the same one an hour later."""
+    local = at.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+    for hours in (1, 24):  # islands have skipped a whole day
+        if local.null_count():
+            later = at.dt.offset_by(f"{hours}h").dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+            local = local.fill_null(later)
+    return local
 
 
 def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | None:
@@ -95,19 +119,22 @@ def new_cells(prepared: PreparedColumn, value_space: ValueSpace) -> NewCells | N
 
 
 def _generalised(prepared: PreparedColumn, value_space: GeneralisedSpace) -> tuple[str, ...]:
-    """Cells that stand for several values; those of dates have the bounds as the column writes its dates."""
+    """Cells that stand for several values; those of dates have the bounds as the column writes its dates.
+
+    A bound between two dates that the column can write is the later one, so that an interval keeps the dates in it.
+    """
     dates = prepared.dates
     if dates is None:
         return value_space.texts
     texts = []
     for interval in value_space.intervals:
-        if interval == EVERYTHING:
+        bounds = np.ceil(np.array(interval) * (dates.unit / dates.step) - NEARLY) * dates.step
+        ends = (FIRST, LAST) if dates.kind == "date" else (-np.inf, np.inf)
+        bounds = np.minimum(bounds, DAY) if dates.kind == "time" else bounds
+        if interval == EVERYTHING or bounds[0] < ends[0] or bounds[1] >= ends[1]:  # beyond the calendar
             texts.append(STAR)
-            continue
-        try:
-            texts.append(f"[{', '.join(dates.texts(dates.moments(np.array(interval))))})")
-        except (OverflowError, ValueError):  # a bound beyond the calendar
-            texts.append(STAR)
+        else:
+            texts.append(f"[{', '.join(dates.texts(bounds.astype(np.int64)))})")
     return tuple(texts)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from anonto.encoding.columns import MISSING
 from anonto.encoding.new_cells import new_dates
 from anonto.encoding.recode import STEPS
-from anonto.io.date_notation import DAY, FIRST, LAST
+from anonto.io.date_notation import DAY
 from anonto.random.streams import row_words
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ class ShiftedDates:
 
     def shift(self, raw: Codes, days: Longs) -> tuple[NewCells, Codes]:
         """The new dates, and for each row which of them it gets; -1 for a cell that stays."""
-        moves = (self.is_date[raw] == 1) & (days != 0)
-        moved = np.clip(self.moments[raw][moves] + days[moves] * DAY, FIRST, LAST - DAY)
+        moves = self.is_date[raw] == 1  # by 0 days too: a spelling that stays would tell
+        moved = self.moments[raw][moves] + days[moves] * DAY
         distinct, which = np.unique(moved, return_inverse=True)
         places = np.full(raw.size, MISSING, dtype=np.int32)
         places[moves] = which

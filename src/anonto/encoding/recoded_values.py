@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,8 @@ from anonto.taxonomy.closure import ancestors_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from anonto.arrays import Bools, Codes, Floats, Longs
     from anonto.encoding.columns import Column
@@ -158,12 +160,20 @@ def _numbers(
     finer = replace(notation, decimals=decimals)
     numbers = finer.round_numbers(coarser(before, recode))
     changed = numbers != before
-    distinct, place = np.unique(numbers[changed], return_inverse=True)
-    places = np.full(before.size, MISSING, dtype=np.int32)
-    places[changed] = place
+    distinct, places = _new_places(numbers, changed)
     whole = decimals == 0 and bool((np.abs(distinct) < EXACT).all())
     cells = NewCells(numbers=distinct, are_whole=whole, notation=finer)
     return RecodedValues(column.values, column.counts, cells, places, changed, _lost(before, numbers), after)
+
+
+def _new_places(after: NDArray[Any], changed: Bools) -> tuple[NDArray[Any], Codes]:
+    """What changed values become, and which of them each value gets; −1 for one that stays.
+
+    Values that were so already are written anew with them, or their spelling would tell that they did not change.
+    """
+    distinct = np.unique(after[changed])
+    place = np.searchsorted(distinct, after).astype(np.int32)
+    return distinct, np.where(np.isin(after, distinct), place, np.int32(MISSING))
 
 
 def _dates(
@@ -185,9 +195,7 @@ def _dates(
     known = replace(after, notation=notation.known_pattern)
     moments = before if recode.to is None else cut_dates(before, recode.to, recode.keep)
     changed = moments != before
-    distinct, place = np.unique(moments[changed], return_inverse=True)
-    places = np.full(before.size, MISSING, dtype=np.int32)
-    places[changed] = place
+    distinct, places = _new_places(moments, changed)
     lost = _lost(space.numbers, notation.numbers(moments))
     cells, shifted = new_dates(notation, distinct), (notation, before) if recode.shift is not None else None
     return RecodedValues(column.values, column.counts, cells, places, changed, lost, known, shifted)

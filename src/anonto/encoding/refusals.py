@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -11,6 +12,9 @@ from anonto.wording import count_of, did_you_mean, list_names
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+_OFFSET = re.compile(r":\d{2}(?:\.\d+)? ?(?:Z|[+-]\d{2}:?\d{2})$")
+"""The end of a time with its offset from UTC."""
 
 
 def unmatched_values(
@@ -115,9 +119,12 @@ def not_dates(values: Sequence[object], column: str, cells: int | None = None, r
 def mixed_dates(values: Sequence[object], column: str, cells: int | None = None, row: int | None = None) -> ColumnError:
     """Dates of one column in two notations. The minority is on ``values``."""
     verb = "is" if len(values) == 1 else "are"
+    zoned = any(_OFFSET.search(str(value)) for value in values)
+    so = "bring all times to one offset, such as UTC" if zoned else "write all dates in one way"
+    what = "offsets from UTC, as with summer time" if zoned else "notations"
     return ColumnError(
-        f"Column {column!r} has dates in two notations: {count_of(len(values), 'distinct value')} {verb} written in "
-        f"another way than most{_where(column, cells, row)}, and write all dates in one way.",
+        f"Column {column!r} has dates in two {what}: {count_of(len(values), 'distinct value')} {verb} written in "
+        f"another way than most{_where(column, cells, row)}, and {so}.",
         values=values,
         cells=cells,
         row=row,
@@ -188,6 +195,15 @@ def no_calendar(column: str) -> ColumnError:
         f"Column {column!r} holds times of day or durations, which have no months or days to cut or shift; leave "
         "recode out, and mask the column in a step.",
         settings=("recode",),
+    )
+
+
+def beyond_calendar(column: str, dates: int, days: int) -> ColumnError:
+    """Dates that a shift could take out of the calendar, or out of what the type of their column can hold."""
+    return ColumnError(
+        f"{count_of(dates, 'distinct date')} of column {column!r} may be shifted out of the calendar by up to "
+        f"{count_of(days, 'day')}; add dates that stand for something else, such as never, to na, or lower days.",
+        settings=("recode", "na"),
     )
 
 

@@ -18,13 +18,14 @@ import polars as pl
 from anonto.encoding.columns import MISSING, encode
 from anonto.encoding.dictionary_encoder import DictionaryEncoder
 from anonto.encoding.frame_adapter import gather_values, longer_polars
-from anonto.encoding.new_cells import NewCells
+from anonto.encoding.new_cells import NewCells, range_of
 from anonto.encoding.prepare import apply_missing_policy
 from anonto.encoding.pseudonyms import pseudonyms_of, read_or_make_key
 from anonto.encoding.recoded_dates import DateShift, ShiftedDates
 from anonto.encoding.recoded_values import RecodedValues, recode_values, require_texts
-from anonto.encoding.refusals import persons_without_key
+from anonto.encoding.refusals import beyond_calendar, persons_without_key
 from anonto.errors import InternalError
+from anonto.io.date_notation import DAY
 from anonto.masking.fitted import changed_table
 
 if TYPE_CHECKING:
@@ -207,6 +208,17 @@ def _pseudonyms(counted: ValueDictionary, plan: Plan, seed: Seed | None) -> Reco
     return RecodedColumn.of(given, counted, recoded)
 
 
+def _require_room(name: str, counted: ValueDictionary, recoded: RecodedValues, days: int) -> None:
+    """Refuse dates so near to an end of the calendar that a shift would be cut off there, and so be known."""
+    if recoded.dates is None:
+        return
+    low, high = range_of(counted.cells.dtype)
+    moments = recoded.dates[1]
+    out = int(np.count_nonzero((moments < low + days * DAY) | (moments > high - days * DAY)))
+    if out:
+        raise beyond_calendar(name, out, days)
+
+
 def fit_recoding(
     counted: Mapping[str, ValueDictionary],
     plan: Plan,
@@ -238,6 +250,7 @@ def fit_recoding(
         of_rows: dict[str, Any] = {}
         is_shifted = recoded.dates is not None and (to_shift is None or name in to_shift)
         if is_shifted and description.recode is not None and seed is not None:
+            _require_room(name, one, recoded, description.recode.days or 0)
             of_rows["shift"] = DateShift.of(seed.key("shift of dates"), description.recode)
             of_rows["person"] = plan.person_of_dates(name)
         columns[name] = RecodedColumn.of(description, one, recoded, **of_rows)

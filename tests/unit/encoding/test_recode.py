@@ -49,6 +49,13 @@ def test_numbers_are_rounded_and_then_held_between_bottom_and_top() -> None:
     assert found.n_released == 5
 
 
+def test_the_spelling_of_a_number_does_not_tell_that_it_stayed() -> None:
+    found = recoded(["90.0", "90", "97", "5.0"], kind="numeric", recode={"top": 90})
+    assert {texts(found)[one] for one in ("90.0", "90", "97")} == {"90"}
+    assert texts(found)["5.0"] == "5.0"
+    assert found.evidence["changed"] == 1
+
+
 @given(
     st.lists(st.integers(-1000, 1000), min_size=1, max_size=40),
     st.integers(-500, 0),

@@ -203,6 +203,7 @@ def test_the_interval_of_two_dates_that_were_shifted_together_identifies_as_it_d
     [
         (["2020-01-13", "2020-01-14", "13/12/2020"], "has dates in two notations: 1 distinct value is written"),
         (["30.02.2020", "01.02.2020", "02.02.2020"], "1 distinct value of column 'day' is not a date of the calendar"),
+        (["2020-01-13T10:00+01:00", "2020-07-14T10:00+02:00"], "two offsets from UTC.* bring all times to one offset"),
         (["3/4/2020", "5/6/2021", "1/2/2021"], "can be read as d/m/Y and as m/d/Y; say which it is with notation"),
     ],
 )
@@ -215,6 +216,47 @@ def test_dates_that_cannot_be_read_are_refused_in_one_sentence(
     with pytest.raises(ColumnError, match=message) as caught:
         anonto.mask(pl.DataFrame({"day": cells}), {"columns": {"day": own}, "steps": steps}, seed=SEED)
     assert not any(cell in str(caught.value) for cell in cells)
+
+
+def recoded(days: pl.Series, recode: dict[str, Any]) -> pl.Series:
+    plan = {"columns": {"day": {"kind": "date", "recode": recode}}, "steps": []}
+    return anonto.mask(pl.DataFrame({"day": days}), plan, seed=SEED).table["day"]
+
+
+def shifted(days: pl.Series, most: int = 180) -> pl.Series:
+    return recoded(days, {"shift": "record", "days": most})
+
+
+@pytest.mark.parametrize(
+    "days",
+    [
+        pl.Series(["9999-12-31", "2020-01-01"]),
+        pl.Series([dt.date(1, 1, 1), FIRST]),
+        pl.Series(["2262-04-01", "2020-01-01"]).str.to_datetime("%Y-%m-%d", time_unit="us").cast(pl.Datetime("ns")),
+    ],
+)
+def test_a_shift_out_of_the_calendar_is_refused_whatever_the_seed_is(days: pl.Series) -> None:
+    with pytest.raises(ColumnError, match="1 distinct date of column 'day' may be shifted out of") as caught:
+        shifted(days)
+    assert "2262" not in str(caught.value)
+    assert "9999" not in str(caught.value)
+
+
+def test_a_clock_that_skips_an_hour_shows_the_next_one() -> None:
+    at = pl.Series([dt.datetime(2020, 3, 20, 2, 30)] * 400)  # noqa: DTZ001
+    moved = shifted(at.dt.replace_time_zone("Europe/Berlin"), 20)
+    assert moved.null_count() == 0
+    assert set(moved.dt.hour().to_list()) == {2, 3}
+    skipped = pl.Series([dt.datetime(2018, 11, 4, 5)]).dt.replace_time_zone("America/Sao_Paulo")  # noqa: DTZ001
+    cut = recoded(skipped, {"to": "day"})
+    assert cut.dt.replace_time_zone(None).to_list() == [dt.datetime(2018, 11, 4, 1)]  # noqa: DTZ001
+
+
+def test_the_spelling_of_a_date_does_not_tell_that_it_stayed() -> None:
+    days = pl.Series(["1.3.2020", "01.03.2020", "15.03.2020"])
+    assert set(recoded(days, {"to": "month"})) == {"01.03.2020"}
+    odd = shifted(pl.Series(["01.03.2020", *["1.3.2020"] * 60]), 1)
+    assert set(odd) == {"29.02.2020", "01.03.2020", "02.03.2020"}
 
 
 def test_rows_of_nobody_and_times_without_days_are_refused() -> None:

@@ -47,6 +47,19 @@ def plan(**columns: Any) -> dict[str, Any]:
     return {"columns": own, "steps": [{"method": "random-swap", "columns": ["ward"]}]}
 
 
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
+@pytest.mark.parametrize("dtype", [pl.Date, pl.Datetime, pl.Boolean])
+def test_a_column_of_a_type_without_texts_gets_pseudonyms(library: str, dtype: Any) -> None:
+    born = pl.DataFrame({"born": pl.Series([0, 1, 0, None]).cast(dtype), "ward": list("abcd")})
+    given = {"polars": born, "pandas": born.to_pandas(), "pyarrow": born.to_arrow()}[library]
+    columns = {"born": {"role": "pseudonym"}, "ward": {"role": "confidential"}}
+    masked = anonto.mask(given, {"columns": columns, "steps": []}, seed=SEED).table
+    first, second, third, none = list(masked["born"].to_pylist() if library == "pyarrow" else masked["born"])
+    assert first == third != second
+    assert re.fullmatch("p[0-9a-f]{24}", first)
+    assert none is None
+
+
 def test_equal_identifiers_get_equal_pseudonyms_in_all_rows_and_columns_and_no_two_share_one() -> None:
     before = table()
     masked = anonto.mask(before, plan(), seed=SEED).table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -172,6 +173,26 @@ def test_every_class_has_k_records_and_every_cell_stays_true(
             assert low <= int(before[1]) <= high
         assert pain in {None, "*", before[2]} or before[2] in pain.strip("{}").split(", ")
         assert ward in {None, "*", before[3]}
+
+
+@settings(max_examples=examples(15))
+@given(
+    first=st.sampled_from([dt.date(1, 1, 1), dt.date(1969, 12, 28), dt.date(9999, 12, 20)]),
+    days=st.lists(st.integers(0, 11), min_size=4, max_size=9),
+    width=st.sampled_from([0.3, 0.75, 1.5, 2.5, 4.0]),
+)
+def test_every_date_is_in_its_interval_whatever_its_width(first: dt.date, days: list[int], width: float) -> None:
+    frame = pl.DataFrame({"day": [str(first + dt.timedelta(days=one)) for one in days]})
+    masked, _ = generalised(frame, {"day": {"kind": "date"}}, k=2, width=width)
+    for before, after in zip(frame["day"], masked["day"], strict=True):
+        if after not in {None, "*", before}:
+            low, high = after.strip("[)").split(", ")
+            assert low <= before < high
+
+
+def test_intervals_of_times_end_with_the_day() -> None:
+    masked, _ = generalised(pl.DataFrame({"at": ["10:00", "10:05", "23:30", "23:59"]}), {"at": {"kind": "date"}}, k=2)
+    assert masked["at"].to_list()[2] == "[22:14, 24:00)"
 
 
 @settings(max_examples=examples(15))
