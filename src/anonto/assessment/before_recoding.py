@@ -13,6 +13,8 @@ from anonto.encoding.comparison import BothCells, compare_column
 from anonto.encoding.prefixes import prefix_taxonomy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from anonto.arrays import Longs
     from anonto.encoding.comparison import ComparedColumn
     from anonto.encoding.description import ColumnDescription
@@ -37,7 +39,8 @@ def compare_before_recoding(
     masked = Column(compared.values, compared.masked)
     if description.recode is not None and description.recode.has_labels:
         numbers = {label: f"{number:.15g}" for label, number in description.recode.label_numbers.items()}
-        masked = _renamed(masked, numbers)
+        ranges = _ranges(masked.values, recoded.recoded.description.order, numbers)
+        masked = _renamed(masked, numbers | ranges)
     cells = BothCells(before, masked, (_texts(before), _texts(masked)))
     own = _with_prefixes(description, recoded, masked)
     tolerant = replace(own, recode=None, missing="keep", na=description.na)
@@ -58,6 +61,17 @@ def _with_prefixes(description: ColumnDescription, recoded: RecodedColumn, maske
     prefixes = dict(zip(found.values, released, strict=True))
     taxonomy = prefix_taxonomy(list(values), [prefixes.get(value, value) for value in values], recode.prefix)
     return replace(description, ontology=taxonomy, unmatched="keep")
+
+
+def _ranges(texts: Sequence[str], order: Sequence[str], numbers: Mapping[str, str]) -> dict[str, str]:
+    """Released lists of neighbours such as ``{40, 50+}`` as the interval of their numbers."""
+    found = {}
+    for text in texts:
+        low = max((one for one in order if text.startswith(f"{{{one}, ")), key=len, default=None)
+        high = max((one for one in order if text.endswith(f", {one}}}")), key=len, default=None)
+        if low is not None and high is not None:
+            found[text] = f"[{numbers.get(low, low)}, {numbers.get(high, high)}]"
+    return found
 
 
 def _renamed(column: Column, names: dict[str, str]) -> Column:

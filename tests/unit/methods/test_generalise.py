@@ -347,3 +347,14 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(
 ) -> None:
     with pytest.raises(InputError, match=sentence):
         generalised(pl.DataFrame(frame), columns, **parameters)
+
+
+@pytest.mark.parametrize("recode", [{"top": 50, "labels": ["50+"]}, {"bands": [20, 40, 60]}])
+def test_lists_of_labels_are_assessed_as_intervals_of_their_numbers(recode: dict[str, Any]) -> None:
+    frame = pl.DataFrame({"age": [10, 15, 25, 30, 45, 48, 70, 80]})
+    step = {"method": "generalise", "columns": ["age"], "k": 4}
+    plan = {"columns": {"age": {"kind": "numeric", "recode": recode}}, "steps": [step]}
+    masked = anonto.mask(frame, plan, seed=SEED).table
+    assert all(text.startswith("{") for text in masked["age"])
+    found = anonto.assess(frame, masked, plan, same_order=True)
+    assert 0 < found.utility["columns"]["age"]["rmse"] < 0.5
