@@ -204,10 +204,14 @@ class Recode:
         if self.round is not None:
             said.append(f"rounded to multiples of {self.round:g}")
         labels = dict(zip(self.label_numbers.values(), self.label_numbers, strict=True)) if not self.bands else {}
-        for code, place, word in ((self.bottom, "below", "bottom"), (self.top, "above", "top")):
-            if code is not None:
-                label = labels.get(float(code))
-                said.append(f"{word}-coded: numbers {place} {code:g} become {repr(label) if label else f'{code:g}'}")
+        for code, place, reach, word in (
+            (self.bottom, "below", "or less", "bottom"),
+            (self.top, "above", "or more", "top"),
+        ):
+            if code is not None and (label := labels.get(float(code))):
+                said.append(f"{word}-coded: numbers of {code:g} {reach} become {label!r}")
+            elif code is not None:
+                said.append(f"{word}-coded: numbers {place} {code:g} become {code:g}")
         if self.bands:
             said.append(f"put into {len(self.bands) + 1} bands: {', '.join(self.band_labels)}")
         if self.prefix is not None:

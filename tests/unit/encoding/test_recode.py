@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -208,3 +209,16 @@ def test_the_rule_is_told_in_words() -> None:
     )
     with pytest.raises(ParameterError):
         Recode.from_mapping("x", {"top": float("nan")})
+
+
+def test_the_words_of_a_labelled_code_include_the_code_itself() -> None:
+    rule = {"bottom": 1, "top": 90, "labels": ["0-1", "90+"]}
+    assert Recode.from_mapping("x", rule).words == (
+        "bottom-coded: numbers of 1 or less become '0-1'; top-coded: numbers of 90 or more become '90+'"
+    )
+    release = anonto.mask(
+        pl.DataFrame({"x": [0, 1, 45, 89, 90, 97]}),
+        {"columns": {"x": {"kind": "numeric", "role": "confidential", "recode": rule}}, "steps": []},
+        seed=1 << 90,
+    )
+    assert sorted(release.table["x"].to_list()) == ["0-1", "0-1", "45", "89", "90+", "90+"]
