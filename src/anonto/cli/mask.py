@@ -106,6 +106,11 @@ def _show(evidence: dict[str, Any], written: Outputs, pseudonym: str | None) -> 
         )
         if "loss_bound" in step:
             facts.append(("  from the best", nearness_sentence(step["loss"], step["loss_bound"])))
+        if "suppressed_cells" in step:
+            emptied = count_of(sum(step["suppressed_cells"].values()), "cell")
+            cost, bound = step["suppression_cost"], step["suppression_bound"]
+            least = f"at least {bound:,g} if equal records lose the same cells"
+            facts.append(("  emptied", f"{emptied} at a cost of {cost:,g}; {least}"))
         facts.extend(
             (f"  {name}", f"{count_of(n, 'cell')} without a concept, left in their record")
             for name, n in step["unmatched"].items()

@@ -13,6 +13,9 @@ record must be equal to k − 1 others, missing cells included.
 - **Improved.** Cells come back, first those of records that are equal in all that is left, then one record after the
   other, the most expensive first, as long as all combinations keep to k.
 - **Exact.** With up to `MOST_CELLS` cells all sets of cells are tried whose cost is below the best so far.
+
+Records that are equal lose the same cells. Where few distinct records stand for many rows, a suppression that takes a
+cell of only some of them could cost less; neither the search nor the bound is about such ones.
 """
 
 from __future__ import annotations
@@ -69,7 +72,7 @@ class Task:
 
 
 def suppress_cells(task: Task) -> tuple[Codes, float]:
-    """The records without the suppressed cells, and a cost that none can stay below."""
+    """The records without the suppressed cells, and a cost that none can stay below if equal records stay equal."""
     bound = least_cost(task)
     found = _restore(task, _greedy(task))
     if task.cost(found) > bound and task.codes.size <= MOST_CELLS:

@@ -10,7 +10,7 @@ In each combination every released record is equal to at least k − 1 others. A
   is known could be the only one who lacks it.
 - **Cost.** A suppressed cell costs the ``importance`` of its column, 1 by default: important columns keep their cells.
 - **How.** `anonto.methods.local_suppression`: the optimum for a few cells, otherwise greedy with cells that come back.
-  The evidence has the cost and a bound below which no suppression can be.
+  Equal records lose the same cells. The evidence has the cost and a bound below which no such suppression can be.
 
 Nothing is drawn. Columns keep their types.
 

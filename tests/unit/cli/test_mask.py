@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import stat
 import subprocess
@@ -184,6 +185,18 @@ def test_a_column_that_is_hardly_masked_is_reported(folder: Path, capsys: pytest
     (folder / "plan.toml").write_text('[[steps]]\nmethod = "frequency-swap"\ncolumns = ["sex"]\nk = 3\n')
     assert run(words(folder)) == 0
     assert "of the cells of column 'sex' are released unchanged" in capsys.readouterr().err
+
+
+def test_suppression_says_how_many_cells_it_emptied_and_is_not_blamed_for_leaving_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "table.csv").write_text("sex,ward\n" + "f,a\nm,b\n" * 200 + "x,a\n")
+    step = '[[steps]]\nmethod = "suppress"\ncolumns = ["sex", "ward"]\nk = 3\ncombinations = 2\n'
+    (folder / "plan.toml").write_text(f"[columns.sex]\n\n[columns.ward]\n\n{step}")
+    assert run([*words(folder), "--seed", str(1 << 90)]) == 0
+    told = capsys.readouterr()
+    assert "released unchanged" not in told.err
+    assert re.search(r"emptied +\d+ cells at a cost of \d+", told.out)
 
 
 def test_a_disk_that_is_full_leaves_nothing_behind(folder: Path) -> None:
