@@ -286,6 +286,15 @@ def test_a_person_column_is_in_no_step_and_no_pseudonym_once_another_is_chosen()
     assert plan["columns"]["dx1"]["role"] == "identifier"
 
 
+def test_a_recoded_column_stays_so_while_its_cells_are_released() -> None:
+    plan = copy.deepcopy(PLAN)
+    plan["columns"]["age"]["recode"] = {"top": 90}
+    set_role(plan, "age", "confidential")
+    assert plan["columns"]["age"]["recode"] == {"top": 90}
+    set_role(plan, "age", "free-text")
+    assert "recode" not in plan["columns"]["age"]
+
+
 def test_a_column_orders_rows_only_while_it_is_dropped_and_there_are_persons() -> None:
     plan = copy.deepcopy(PLAN)
     set_person(plan, "id")

@@ -107,7 +107,7 @@ def _show(proposal: Proposal, table: Path, plan: Path) -> None:
     rows = [
         [
             name,
-            one.kind if one.role != "identifier" else "",
+            "" if one.is_dropped else one.kind,
             one.role,
             ", ".join(Path(str(ontology)).name for ontology in one.ontologies),
             "\n".join(proposal.reasons[name]),

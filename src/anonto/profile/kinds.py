@@ -1,4 +1,4 @@
-"""Guesses which texts of a column mean missing, and whether its values are nominal, ordinal or numeric."""
+"""Guesses which texts of a column mean missing, and whether its values are nominal, ordinal, numeric or dates."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anonto.io.cell_texts import MISSING_SIGNS, says_unknown
+from anonto.io.date_notation import ReadDates, read_dates
 from anonto.io.notation import numbers_of
 from anonto.ontology.matching import words
 from anonto.profile.column_profile import word_set
+from anonto.profile.shapes import are_dates
 from anonto.profile.vocabulary import CONFIDENTIAL
 
 if TYPE_CHECKING:
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
 
 LONGEST_SIGN = 8
 CODE_WORDS = word_set(
-    """id code cd type class category cat group status flag level key drg zip zipcode postcode postal icd dx diag px
-    proc cpt ndc ccs atc ward unit sex gender race ethnicity region state county country district province marital
-    religion occupation job payer payor insurance specialty specialism department concept source"""
+    """id code cd type class category cat group status flag level key drg zip zipcode zcta postcode postal plz icd dx
+    diag px proc cpt ndc ccs atc ward unit sex gender race ethnicity region state county country district province
+    marital religion occupation job payer payor insurance specialty specialism department concept source"""
 )
 MEASURE_WORDS = word_set(
     """num number count total sum n age year years month months day days hour hours minute minutes time length stay los
@@ -62,6 +64,8 @@ class KindGuess:
     kind: str
     reason: str
     order: tuple[str, ...] = ()
+    dates: str = ""
+    """Of the kind ``date``: ``date``, also with a time, ``time`` or ``duration``."""
 
 
 # ------------------------------------------------------------------------------------------------ missing
@@ -100,15 +104,55 @@ def kind_of(column: ColumnProfile) -> KindGuess:
         return _kind_by_name(column.words)
     if not column.values:
         return KindGuess("nominal", "it has no value")
+    dates = _dates_of(column)
+    if dates is not None and dates.moments is not None:
+        found = dates.notation.kind
+        return KindGuess("date", f"all its values are {_NAMES_OF_DATES[found]}", dates=found)
     order = order_of(column.values)
     if order:
         return KindGuess("ordinal", f"its {len(order)} values are steps of a scale", order)
     if not are_numbers(column.values):
-        return KindGuess("nominal", "its values are not all numbers")
+        return KindGuess("nominal", "its values are not all numbers" if dates is None else _why_not_dates(dates))
+    return _kind_of_numbers(column)
+
+
+def _kind_of_numbers(column: ColumnProfile) -> KindGuess:
+    """Amounts, or codes made of digits."""
     code = _why_a_code(column)
     if code:
         return KindGuess("nominal", f"its values are numbers, but codes: {code}")
     return KindGuess("numeric", "all its values are numbers")
+
+
+_NAMES_OF_DATES = {"date": "dates in one notation", "time": "times of day", "duration": "durations"}
+
+
+def _dates_of(column: ColumnProfile) -> ReadDates | None:
+    """The values read as dates, with the fault where they look like dates but cannot be read; None for other values.
+
+    Eight digits are only read as dates from 1900 to 2099.
+    """
+    few = column.values[:: max(1, len(column.values) // TRIED_FIRST)]
+    read = read_dates(few)
+    if not read.wrong:
+        settled = read.moments is not None
+        known = read.notation.known_pattern if settled else None
+        read = read_dates(column.values, known)
+        if known is not None and read.moments is None:
+            read = read_dates(column.values)
+    if read.wrong:
+        return read if are_dates(column) else None
+    return None if read.notation.pattern == "Ymd" and not are_dates(column) else read
+
+
+def _why_not_dates(read: ReadDates) -> str:
+    """Why values that look like dates are not proposed as such."""
+    if read.ambiguous:
+        either = " or ".join(f"notation = {one!r}" for one in read.ambiguous)
+        return f"its values look like dates, but can be read in two ways: with kind = 'date', say {either}"
+    if read.mixed:
+        return "its values look like dates in more than one notation: with kind = 'date', all must have the same"
+    return "its values look like dates, but not all of them exist, or are in a notation that can be read"
 
 
 def _kind_by_name(name: Sequence[str]) -> KindGuess:

@@ -37,6 +37,7 @@ ASK_WHAT = (
 
 
 A_PERSON, A_HOUSEHOLD, A_RECORD, ANYBODY = "a person", "a household", "a record", "anybody"
+A_THING = "a thing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,8 @@ class Clue:
     why: str
     review: bool
     whose: str = ""
-    """`A_PERSON`, `A_HOUSEHOLD`, `A_RECORD`, or `ANYBODY` for a number of which the name says no more; else empty."""
+    """`A_PERSON`, `A_HOUSEHOLD`, `A_RECORD`, `A_THING` for a number of something else, or `ANYBODY` for a number of
+    which the name says no more; empty for what is no number."""
 
 
 def clue_in_name(column: ColumnProfile) -> Clue | None:
@@ -116,7 +118,9 @@ def _number_of_something(column: ColumnProfile, is_category: bool, last: str) ->
         return None
     values = count_of(len(column.values), "distinct value")
     of_cells = f" ({values} in {count_of(column.n_present, 'cell')})" if column.n_records else ""
-    return Clue(f"it seems to be an identifying number, by the word {last!r}{of_cells}: {ASK_WHAT}", review=True)
+    return Clue(
+        f"it seems to be an identifying number, by the word {last!r}{of_cells}: {ASK_WHAT}", review=True, whose=A_THING
+    )
 
 
 def _bare(column: ColumnProfile, words: frozenset[str]) -> Clue | None:

@@ -20,6 +20,7 @@ from anonto.profile.candidates import candidates, listed_candidates
 from anonto.profile.column_profile import open_table
 from anonto.profile.guess import guess_column
 from anonto.profile.persons import notice_persons
+from anonto.profile.recodings import Looked, links
 from anonto.profile.recognise import known_intervals, recognise
 from anonto.profile.weights import sampling_weight
 from anonto.wording import one_line
@@ -39,7 +40,8 @@ METHOD, K = FIRST_CHOICE["method"], FIRST_CHOICE["k"]
 HEADING = """Proposed by `anonto init` from the names and the values of the columns.
 Confirm each column: read the reasons, correct its keys, and delete `review = true`. No guarantee is proved for a
 release while a released column is marked so.
-Roles: identifier (dropped), quasi-identifier (masked by the step below), confidential (released as it is)."""
+Roles: identifier and free-text (dropped), quasi-identifier (masked by the step below), confidential (released as it
+is). A recode makes cells coarser before the step."""
 
 OF_WEIGHTS = "# delete the first # to weight statistics by it: how many people a record stands for"
 
@@ -131,11 +133,17 @@ def propose(
         numbers = known_intervals(present[name], known) if guess.kind == "numeric" else None
         own = _reasons_of_role(guess, described[name])
         reasons[name] = (*own, *(found.reasons if found else ()), *_groups_of_numbers(numbers))
+    dropped = {name: one.role for name, one in described.items() if one.is_dropped}
+    person = notice_persons(opened, dropped)
+    looked = Looked(opened, present, guesses, person)
+    linking = links(present, dropped, None if person is None else person.name)
+    for name, plain in described.items():
+        described[name], why = looked.recoded(name, plain)
+        reasons[name] += (*why, *filter(None, [linking.get(name)]))
     masked = [name for name, one in described.items() if one.role == "quasi-identifier"]
     stored = {} if header is None else {"header": header}
     plan = Plan(MappingProxyType(described), _steps(masked, opened.n_records), MappingProxyType(stored), folder)
     plan.check()
-    person = notice_persons(opened, plan.identifiers(opened.names))
     weights = tuple(name for name, one in present.items() if sampling_weight(one, words))
     return Proposal(plan, MappingProxyType(reasons), person, weights)
 

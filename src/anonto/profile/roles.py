@@ -1,9 +1,9 @@
 """The role of a column: columns that an intruder may know are masked, and so are columns of unknown meaning.
 
 A clear clue is a word of the name with one meaning, or values of one form. Without a clue the role is the safe one, and
-a person must confirm it: quasi-identifier; identifier if the values may number persons; confidential only if they are
-clearly amounts. A word for money or an outcome is not a sufficient clue: the values must be amounts, too, and an
-outcome with few categories must be confirmed.
+a person must confirm it: quasi-identifier; identifier if the values may number persons; free-text if they are
+sentences; confidential only if they are clearly amounts. A word for money or an outcome is not a sufficient clue: the
+values must be amounts, too, and an outcome with few categories must be confirmed.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _by_form(column: ColumnProfile, kind: str) -> RoleGuess | None:
     """The role by the form of the values, whatever the name."""
     if len(column.values) == 1:
         return RoleGuess("quasi-identifier", "all records with a value have the same one")
-    if are_dates(column):
+    if kind == "date" or are_dates(column):
         return RoleGuess("quasi-identifier", "its values are dates or times")
     if kind != "nominal":
         return None
@@ -94,7 +94,7 @@ def _of_free_text(column: ColumnProfile) -> RoleGuess | None:
     is_named_so = not TEXT_WORDS.isdisjoint(column.terms) and (differ_often(column) or not column.n_records)
     if not is_named_so and not is_free_text(column):
         return None
-    return RoleGuess("identifier", "it seems to hold free text, in which a person may be named", review=True)
+    return RoleGuess("free-text", "it seems to hold free text, in which a person may be named", review=True)
 
 
 def _by_word(column: ColumnProfile, kind: str) -> RoleGuess | None:

@@ -76,7 +76,7 @@ BY_WORD = {
         "surname firstname lastname forename fullname familyname givenname nachname vorname apellido prenom"
     ),
     ADDRESS: word_set("address adresse direccion domicilio street strasse calle rue latitude longitude geohash"),
-    POSTCODE: word_set("zip zipcode postal postcode postalcode plz cp"),
+    POSTCODE: word_set("zip zipcode zcta postal postcode postalcode plz cp codigopostal"),
     DATES: word_set("date birthday birthdate dob dod datum fecha"),
     PHONE: word_set("phone telephone telefon telefono mobile cell fax telecom"),
     MAIL: word_set("email mail emailaddress"),

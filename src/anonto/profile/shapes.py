@@ -37,10 +37,17 @@ _NUMBERING = re.compile(
     r"([A-Za-z]+/|urn:uuid:)?[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[A-Z][A-Za-z]+[/?]\S+"
 )
 
+_POSTCODE = re.compile(r"(?=.*\d)[A-Za-z0-9][A-Za-z0-9 -]{2,8}[A-Za-z0-9]")
+
 
 def are_dates(column: ColumnProfile) -> bool:
     """Return whether the values are dates or times of day."""
     return _all_match(column, DATE)
+
+
+def are_postcodes(column: ColumnProfile) -> bool:
+    """Return whether the values have the form of postcodes: four to ten signs, some of them digits."""
+    return _all_match(column, _POSTCODE)
 
 
 def what_they_name(column: ColumnProfile) -> str:

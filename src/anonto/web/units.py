@@ -74,6 +74,7 @@ def set_role(plan: Plan, name: str, role: str) -> None:
     """Change the role of a column, and whether a step masks it; this confirms its description."""
     plan["columns"][name] = _without(plan["columns"][name], ("review",)) | {"role": role}
     if role in NEVER_MASKED:
+        plan["columns"][name].pop("recode", None)
         leave_strata(plan, name)
     elif order_of(plan) == name:
         set_order(plan, None)

@@ -78,7 +78,7 @@ def test_a_guess_counts_missing_cells_and_shows_none() -> None:
         ("died", ["0", "1", "0"], "nominal"),
         ("place", [str(n) for n in range(10115, 10165)] * 5, "nominal"),
         ("income", [str(n) for n in range(10115, 10165)] * 5, "numeric"),
-        ("when", ["2010-01-05", "2010-02-11", "2011-03-01"], "nominal"),
+        ("when", ["2010-01-05", "2010-02-11", "2011-03-01"], "date"),
     ],
 )
 def test_numbers_are_numeric_unless_they_are_codes(name: str, cells: list[str | None], kind: str) -> None:
@@ -142,7 +142,7 @@ FEW = ["a", "b"] * 50
         ("patient_nbr", [f"{n // 3}" for n in range(100)], "identifier"),
         ("first_name", FEW, "identifier"),
         ("email", FEW, "identifier"),
-        ("notes", MANY, "identifier"),
+        ("notes", MANY, "free-text"),
         ("hospital_id", FEW, "quasi-identifier"),
         ("drug_name", FEW, "quasi-identifier"),
         ("age", ["1", "2"] * 50, "quasi-identifier"),

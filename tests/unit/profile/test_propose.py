@@ -9,6 +9,7 @@ import pytest
 
 import anonto
 from anonto.encoding.description import ColumnDescription
+from anonto.encoding.recode import Recode
 from anonto.errors import AnontoWarning, FileError, MissingFileError
 from anonto.masking.plan import Plan
 from anonto.profile.propose import Proposal, propose
@@ -169,7 +170,7 @@ def test_numbers_stay_numeric_despite_a_hierarchy_of_them_which_is_named(table: 
     levels = "".join(f"{n};{n // 10 * 10}s;*\n" for n in range(20, 50))
     (table.parent / "hierarchy_age.csv").write_text(levels)
     proposal = propose(table)
-    assert proposal.plan.columns["age"] == ColumnDescription(kind="numeric")
+    assert proposal.plan.columns["age"] == ColumnDescription(kind="numeric", recode=Recode(top=90))
     assert any("hierarchy_age.csv" in reason for reason in proposal.reasons["age"])
 
 
@@ -196,7 +197,7 @@ def test_columns_of_a_table_without_records_are_recognised_by_their_names() -> N
         "age_group": "quasi-identifier",
         "diagnosis": "quasi-identifier",
         "income": "quasi-identifier",
-        "remark": "identifier",
+        "remark": "free-text",
         "colour": "quasi-identifier",
     }
     frame = pl.DataFrame(schema=dict.fromkeys(roles, pl.String))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from anonto.encoding.description import KINDS_OF_CONCEPTS
+from anonto.encoding.recode import Recode
 from anonto.errors import SessionChangedError
 from anonto.ontology.readers import file_endings
 from anonto.web.app import take_proposal
@@ -158,6 +159,7 @@ class _Row(KindAndOntology):
                             text(reason, "p", "small")
                 if self.description.get("from"):
                     joined_from(frame, name)
+                self.recode = box()
                 self.review = box()
             self.kind = box()
             choice("Role", roles_of(frame.session.plan, name), self.description["role"], self._set_role, of=name)
@@ -165,11 +167,13 @@ class _Row(KindAndOntology):
             self.coverage = box("number")
             link("Look closer", f"/column?number={place}", classes="button slim", name=f"Look closer at {name}")
         self.draw_review()
+        self.draw_recode()
         self.draw_kind()
         self.draw_ontology()
 
     async def refresh(self) -> None:
-        """Show the coverage again."""
+        """Show the coverage and the recoding again."""
+        self.draw_recode()
         self.coverage.clear()
         await _show_coverage(self.frame, [self])
         await self.persons.refresh()
@@ -181,6 +185,13 @@ class _Row(KindAndOntology):
             with self.review:
                 text("The role is uncertain.", "p", "small")
                 button("Confirm", self._confirm, classes="slim", name=f"Confirm {self.name}")
+
+    def draw_recode(self) -> None:
+        """Say how the column is recoded before it is masked; the plan file can change it."""
+        self.recode.clear()
+        if given := self.description.get("recode"):
+            with self.recode:
+                text(f"First {Recode.from_mapping(self.name, given).words}.", "p", "small")
 
     def draw_coverage(self, found: dict[str, Any]) -> None:
         """Show the coverage of the ontology, or why it cannot be computed."""
@@ -195,6 +206,7 @@ class _Row(KindAndOntology):
     async def _set_role(self, value: Any) -> None:
         change_role(self.frame, self.name, value)
         self.draw_review()
+        self.draw_recode()
         await self.persons.refresh()
 
     def _confirm(self) -> None:
@@ -263,6 +275,8 @@ async def set_kind(frame: Frame, name: str, value: Any) -> bool:
             return False
     with frame.change(f"Kind of {name}", since) as draft:
         description = draft["plan"]["columns"][name]
+        if description["kind"] != value:
+            description.pop("recode", None)
         description["kind"] = value
         description.pop("order", None)
         if order:
@@ -299,6 +313,8 @@ async def set_ontology(frame: Frame, name: str, value: Any) -> None:
     with frame.change(f"Ontology of {name}", since) as draft:
         description = draft["plan"]["columns"][name]
         description.pop("ontology", None)
+        if value != NO_ONTOLOGY or description["kind"] in KINDS_OF_CONCEPTS:
+            description.pop("recode", None)
         if value != NO_ONTOLOGY:
             kind = "set" if description["kind"] == "set" else "nominal"
             description.update(ontology=value, kind=kind)
