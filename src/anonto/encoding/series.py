@@ -160,7 +160,7 @@ def _from_pandas(series: nw.Series[Any]) -> pl.Series:
     if isinstance(native.dtype, np.dtype) and native.dtype.kind != "O":
         return _from_array(native.to_numpy())
     if isinstance(series.dtype, nw.Datetime):
-        return _from_zoned(native)
+        return series.to_polars() if hasattr(native.dtype, "pyarrow_dtype") else _from_zoned(native)
     if not isinstance(series.dtype, nw.Object | nw.Unknown) and _has_pyarrow():
         with suppress(TypeError, ValueError):
             return series.to_polars()

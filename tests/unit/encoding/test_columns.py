@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import anonto
 from anonto.encoding.columns import TextBatches, encode, encode_present, encode_together
 from anonto.encoding.match import Coverage
+from anonto.encoding.series import as_series
 from anonto.encoding.value_space import MeanSpace, NumericSpace, TextSpace, nominal_space
 from anonto.errors import AllMissingError, ColumnError, InputError
 
@@ -346,3 +347,13 @@ def test_a_column_read_in_batches_equals_one_read_at_once(parts: list[list[str |
     whole, read = encode(pl.Series(cells, dtype=pl.String)), encode(batches)
     assert read.values == whole.values
     assert np.array_equal(read.codes, whole.codes)
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Paris"])
+def test_times_of_arrow_in_pandas_are_read_like_those_of_pandas(unit: str, zone: str | None) -> None:
+    own = pd.Series(pd.to_datetime(["2020-01-01 10:05", None]))
+    arrow = own.astype(f"timestamp[{unit}][pyarrow]")
+    if zone is not None:
+        own, arrow = own.dt.tz_localize(zone), arrow.dt.tz_localize(zone)
+    assert as_series(arrow).to_list() == as_series(own).to_list()
