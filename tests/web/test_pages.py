@@ -283,6 +283,24 @@ def test_a_role_that_was_only_guessed_is_confirmed_by_a_press_or_by_choosing_one
     assert page.get_by_text("The role is uncertain.").count() == 0
 
 
+def test_a_recoding_is_shown_and_stays_until_the_column_is_dropped(served: Served, visit: Visit) -> None:
+    rows = [f"{50 + n % 50},{'abc'[n % 3]}" for n in range(60)]
+    (served.folder / "old.csv").write_text("age,sex\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    steward = visit(served)
+    page = steward.page
+    page.get_by_label("File (").select_option("old.csv")
+    steward.press("Open this file")
+    steward.see("The first 8 records")
+    steward.go("Columns")
+    said = page.get_by_text("First top-coded: numbers above 90 become 90.")
+    said.wait_for()
+    page.get_by_label("Role of age", exact=True).select_option("confidential")
+    page.get_by_role("button", name="Undo: Role of age").wait_for()
+    assert said.count() == 1
+    page.get_by_label("Role of age", exact=True).select_option("identifier")
+    said.wait_for(state="detached")
+
+
 def test_everything_can_be_forgotten_after_being_asked_once_more(served: Served, table: Path, visit: Visit) -> None:
     del table
     steward = opened(visit(served))
