@@ -71,6 +71,8 @@ class Parameter:
             if not len(each):
                 raise ParameterError(name, self.must, [])
             return tuple(self._one(name, one) for one in each)
+        if self.lists == "only":
+            raise ParameterError(name, self.must, value)
         return self._one(name, value)
 
     def _lists_of_names(self, name: str, value: Sequence[Any]) -> tuple[tuple[str, ...], ...]:
