@@ -78,6 +78,8 @@ class Plan:
     """In the plan of records that were made from rows, the plan of these rows."""
     shifted: tuple[str, ...] = field(default=(), compare=False)
     """In the plan of a recoded table, the columns whose dates were shifted by a secret number of days."""
+    linked: tuple[str, ...] = field(default=(), compare=False)
+    """In the plan of a recoded table, the columns that say which rows are of one person."""
     by_person: bool = field(default=False, compare=False)
     """True if a record is a person with all her rows: so in the plan of records that were made from rows."""
 
@@ -138,7 +140,8 @@ class Plan:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Read-only views cannot be pickled; what they show can."""
-        return _restored, (dict(self.columns), self.steps, dict(self.table), self.folder, self.shifted, self.by_person)
+        further = {"shifted": self.shifted, "linked": self.linked, "by_person": self.by_person}
+        return _restored, (dict(self.columns), self.steps, dict(self.table), self.folder, further)
 
     def to_dict(self) -> dict[str, Any]:
         """The plan in the shape of a plan file."""
@@ -363,6 +366,7 @@ class Plan:
             codes_apart=tuple(name for name in step.columns if self.description(name).missing_codes == "keep"),
             unreviewed=self.unreviewed_columns(leave),
             by_person=self.by_person,
+            linked=() if self.by_person else self.linked,
             **known,
         )
 
@@ -480,10 +484,9 @@ def _restored(
     steps: tuple[Step, ...],
     table: dict[str, Any],
     folder: Path | None,
-    shifted: tuple[str, ...],
-    by_person: bool,
+    further: dict[str, Any],
 ) -> Plan:
-    return Plan(columns, steps, table, folder, shifted=shifted, by_person=by_person)
+    return Plan(columns, steps, table, folder, **further)
 
 
 def plan_of(plan: Plan | Mapping[str, Any] | str | os.PathLike[str]) -> Plan:

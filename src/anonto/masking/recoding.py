@@ -60,6 +60,8 @@ class RecodedColumn:
     """How far; None where nothing is to be shifted, because an intruder does not know it."""
     person: str | None = None
     """The column that says whose dates these are, where the shift is of a person."""
+    repeats: bool = False
+    """True for pseudonyms of which one stands in several rows."""
 
     @classmethod
     def of(
@@ -163,12 +165,20 @@ class Recoding:
         """The plan of the recoded table."""
         after = {name: one.recoded.description for name, one in self.columns.items()}
         columns = MappingProxyType({**self.given.columns, **after})
-        return replace(self.given, columns=columns, made_from=self.given, shifted=self.shifted)
+        return replace(self.given, columns=columns, made_from=self.given, shifted=self.shifted, linked=self.linked)
 
     @property
     def evidence(self) -> dict[str, Any]:
         """How the cells of each column were recoded."""
         return {name: {"how": one.words, **one.recoded.evidence} for name, one in self.columns.items()}
+
+    @property
+    def linked(self) -> tuple[str, ...]:
+        """Columns that say which rows are of one person: pseudonyms that repeat, and whose dates are shifted."""
+        repeating = [name for name, one in self.columns.items() if one.repeats]
+        recodes = (one.recode for one in self.given.columns.values() if one.recode is not None)
+        persons = [one.person for one in recodes if one.shift == "person" and one.person is not None]
+        return tuple(dict.fromkeys([*repeating, *persons]))
 
     @property
     def shifted(self) -> tuple[str, ...]:
@@ -205,7 +215,7 @@ def _pseudonyms(counted: ValueDictionary, plan: Plan, seed: Seed | None) -> Reco
         np.ones(n_values),
         after,
     )
-    return RecodedColumn.of(given, counted, recoded)
+    return RecodedColumn.of(given, counted, recoded, repeats=bool((column.counts > 1).any()))
 
 
 def _require_room(name: str, counted: ValueDictionary, recoded: RecodedValues, days: int) -> None:

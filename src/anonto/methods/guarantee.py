@@ -53,6 +53,8 @@ class Setting:
     """True if the seed is so short that it can be found by trying."""
     by_person: bool = False
     """True if a record is a person with all her rows, so that nobody can have several."""
+    linked: tuple[str, ...] = ()
+    """Columns that say which rows are of one person, where a record is a row."""
     on_elements: bool = False
     """True if the values that are masked are the elements of sets, of which a person may have several."""
     no_records: bool = False
@@ -76,6 +78,11 @@ class Setting:
             reasons.append(IN_ORDER)
         if limits_linking and self.left_out:
             reasons.append(f"the step leaves out {_names(self.left_out)}, by which a person could be recognised too")
+        if limits_linking and self.linked:
+            reasons.append(
+                f"several rows may be of one person, by {_names(self.linked)}; name the column of persons in the "
+                "plan's table section, so that a person is the unit"
+            )
         n_left = self.facts.get("left_records")
         if n_left or (n_left is None and self.may_leave_records):
             some = "records" if n_left is None else count_of(n_left, "record")

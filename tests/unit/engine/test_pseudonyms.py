@@ -185,3 +185,28 @@ def test_the_numbers_of_persons_take_no_key_file() -> None:
     columns = {"patient": {"role": "pseudonym", "key_file": "key"}}
     with pytest.raises(PlanError, match="random in every release"):
         Plan.from_dict({"table": {"person": "patient"}, "columns": columns, "steps": []})
+
+
+@pytest.mark.parametrize(
+    ("column", "described", "proved"),
+    [
+        ("record", {"role": "pseudonym"}, True),
+        ("patient", {"role": "pseudonym"}, False),
+        (
+            "day",
+            {"kind": "date", "role": "confidential", "recode": {"shift": "person", "days": 9, "person": "patient"}},
+            False,
+        ),
+    ],
+)
+def test_k_is_not_proved_where_pseudonyms_or_shifts_say_that_a_person_has_several_rows(
+    column: str, described: dict[str, Any], proved: bool
+) -> None:
+    days = pl.Series(["2024-01-05"] * N).str.to_date()
+    given = table().with_columns(day=days).select(*dict.fromkeys(["patient", "ward", column]))
+    columns = {"patient": {"role": "identifier"}, "ward": {}, column: described}
+    step = {"method": "group-swap", "columns": ["ward"], "k": 5}
+    release = anonto.mask(given, {"columns": columns, "steps": [step]}, seed=SEED)
+    guarantee = release.evidence["steps"][0]["guarantee"]
+    assert guarantee["proved"] is proved
+    assert ("several rows may be of one person, by 'patient'" in guarantee["conditions"]) is not proved
